@@ -1,0 +1,2 @@
+//! Pending.
+fn main() {}
