@@ -1,0 +1,60 @@
+//! The effective configuration of a process: resolved, typed, nothing optional that has a default.
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use sync_proto::{RegionId, Span};
+
+/// What `up`, `limiter` and `mesh` run with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// This process's region.
+    pub region: RegionId,
+    /// The rules file; none: no rules, everything is allowed.
+    pub rules: Option<PathBuf>,
+    /// The region's Redis; empty: the embedded store.
+    pub redis: Vec<String>,
+    /// Where checks are answered over HTTP.
+    pub http: SocketAddr,
+    /// Where checks are answered over gRPC, and a mesh daemon takes its pods' reports.
+    pub grpc: SocketAddr,
+    /// Where operators ask.
+    pub admin: SocketAddr,
+    /// Where the mesh listens (UDP).
+    pub mesh: SocketAddr,
+    /// Seeds of the membership: other regions and their mesh addresses (host:port, resolved at use).
+    pub peers: Vec<Peer>,
+    /// The region's mesh daemon (its gRPC address), for a pod alone.
+    pub mesh_daemon: Option<String>,
+    /// The mesh's certificates; none: the mesh stays on loopback.
+    pub tls: Option<TlsFiles>,
+    /// Where state that outlives the process is kept; none: nowhere.
+    pub data: Option<PathBuf>,
+    /// How often busy counts are shared.
+    pub tick: Span,
+    /// How long a graceful stop may take.
+    pub grace: Span,
+    /// The longest wait for the store.
+    pub store_deadline: Span,
+    /// Print one JSON line with the bound addresses once ready.
+    pub print_addresses: bool,
+}
+
+/// A seed of the membership.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its region.
+    pub region: RegionId,
+    /// Its mesh address, `host:port`.
+    pub address: String,
+}
+
+/// Files of the mesh's mutual TLS, PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The authorities that peers' certificates must come from.
+    pub ca: PathBuf,
+    /// This region's chain.
+    pub cert: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
