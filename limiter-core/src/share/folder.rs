@@ -280,7 +280,8 @@ impl Folder {
 
     /// A tick: what is busy is folded again, and what has not been for long is forgotten.
     fn renew(&mut self, now: Now, mesh: &Mesh) {
-        self.tick_at = now.mono.plus(self.tick);
+        // Well before a fold goes stale, even where that is sooner than a tick.
+        self.tick_at = now.mono.plus(self.tick.min(self.late_after.divided_by(2)));
         self.standing = None;
         for follow in self.following.values_mut() {
             follow.busy = false;

@@ -8,7 +8,7 @@ use sync_proto::{CounterView, Epoch, Now, Span, WindowId};
 use super::buckets::BucketFold;
 use super::standing::Standing;
 use super::windows::WindowFold;
-use crate::algo::Shape;
+use crate::algo::{Rate, Shape, Windows};
 use crate::rule::{Resolved, Sharing};
 use crate::store::{Fold, Remote};
 
@@ -52,10 +52,11 @@ impl Folding<'_> {
         }
     }
 
-    fn windows(&self, limit: u64, windows: crate::algo::Windows) -> Remote {
+    fn windows(&self, limit: u64, windows: Windows) -> Remote {
         let fold = WindowFold {
             view: self.view,
-            rule: &self.resolved.rule,
+            sharing: self.resolved.rule.sharing,
+            on_partition: self.resolved.rule.on_partition,
             standing: self.standing,
             limit,
             windows,
@@ -73,10 +74,11 @@ impl Folding<'_> {
         Remote::Window(remote)
     }
 
-    fn bucket(&self, rate: crate::algo::Rate) -> Remote {
+    fn bucket(&self, rate: Rate) -> Remote {
         let fold = BucketFold {
             view: self.view,
-            rule: &self.resolved.rule,
+            sharing: self.resolved.rule.sharing,
+            on_partition: self.resolved.rule.on_partition,
             standing: self.standing,
             rate,
             live: self.live,
