@@ -1,4 +1,5 @@
 //! Plans and settlements, played against the embedded store: who is denied, by whom, and what it costs.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
 use std::sync::Arc;
 
@@ -35,8 +36,13 @@ impl Bench {
 
     fn plan(&mut self, facts: &[(&str, &str)], cost: u64) {
         let facts = Facts::new(facts.iter().copied()).unwrap();
-        let request = Request { domain: "default", facts: &facts, cost };
-        self.engine.plan(self.now, request, self.outlook, &mut self.plan);
+        let request = Request {
+            domain: "default",
+            facts: &facts,
+            cost,
+        };
+        self.engine
+            .plan(self.now, request, self.outlook, &mut self.plan);
     }
 
     fn check(&mut self, facts: &[(&str, &str)], cost: u64) -> Settled {
@@ -56,15 +62,24 @@ impl Bench {
         self.plan(facts, cost);
         let outcomes: Vec<_> = (0..self.plan.groups.len())
             .map(|group| {
-                let local = Local { store: &mut self.local, at: self.now, pods };
-                self.engine.degrade(&self.plan, group, StoreFault::Deadline, local)
+                let local = Local {
+                    store: &mut self.local,
+                    at: self.now,
+                    pods,
+                };
+                self.engine
+                    .degrade(&self.plan, group, StoreFault::Deadline, local)
             })
             .collect();
         self.engine.settle(&self.plan, &outcomes)
     }
 
     fn remaining(&self, settled: &Settled, id: &str) -> u64 {
-        let found = settled.decision.policies.iter().find(|policy| policy.rule.id.as_str() == id);
+        let found = settled
+            .decision
+            .policies
+            .iter()
+            .find(|policy| policy.rule.id.as_str() == id);
         found.unwrap().remaining
     }
 
@@ -112,9 +127,19 @@ fn rules_of_one_identity_are_one_call_and_others_are_their_own() {
 ",
     );
     bench.plan(&PAY, 1);
-    let sizes: Vec<_> = bench.plan.groups.iter().map(|group| group.takes.len()).collect();
+    let sizes: Vec<_> = bench
+        .plan
+        .groups
+        .iter()
+        .map(|group| group.takes.len())
+        .collect();
     assert_eq!(sizes, [2, 1]);
-    let places: Vec<_> = bench.plan.rules.iter().map(|planned| planned.take.unwrap()).collect();
+    let places: Vec<_> = bench
+        .plan
+        .rules
+        .iter()
+        .map(|planned| planned.take.unwrap())
+        .collect();
     assert_eq!(places, [(0, 0), (1, 0), (0, 1)]);
 }
 
@@ -169,7 +194,11 @@ fn the_rule_with_the_longest_wait_decides() {
     assert_eq!(decider(&denied), Some("hour"));
     assert_eq!(denied.decision.wait, Wait::For(Span::from_secs(3_600)));
     let never = bench.check(&PAY, 2);
-    assert_eq!(decider(&never), Some("second"), "never is longer than an hour");
+    assert_eq!(
+        decider(&never),
+        Some("second"),
+        "never is longer than an hour"
+    );
     assert_eq!(never.decision.wait, Wait::Never);
 }
 
@@ -187,7 +216,13 @@ fn a_shadow_rule_denies_nobody_and_counts_on_its_own() {
         let shadow = ids(&settled.decision.shadow_denied).contains(&"shadow");
         story.push(if settled.decision.allowed { 'A' } else { 'D' });
         story.push(if shadow { 's' } else { '-' });
-        assert!(settled.decision.policies.iter().all(|policy| policy.rule.id.as_str() != "shadow"));
+        assert!(
+            settled
+                .decision
+                .policies
+                .iter()
+                .all(|policy| policy.rule.id.as_str() != "shadow")
+        );
     }
     assert_eq!(story, "A-A-AsAsDsDs");
 }
@@ -210,7 +245,8 @@ fn a_peek_takes_nothing_and_is_judged_as_one() {
 #[test]
 fn a_cost_above_the_capacity_is_denied_for_good_and_free() {
     for algorithm in ["token_bucket", "gcra"] {
-        let rule = format!("- {{ id: r, key: user, algorithm: {algorithm}, rate_per_s: 1, burst: 5 }}");
+        let rule =
+            format!("- {{ id: r, key: user, algorithm: {algorithm}, rate_per_s: 1, burst: 5 }}");
         let mut bench = Bench::new(&rule);
         let denied = bench.check(&PAY, 10);
         assert!(!denied.decision.allowed);
@@ -286,9 +322,20 @@ fn without_a_store_each_rule_does_what_it_says() {
     for _ in 0..4 {
         let settled = bench.check_degraded(&PAY, 1, 3);
         story.push(if settled.decision.allowed { 'A' } else { 'D' });
-        let modes: Vec<_> = settled.decision.degraded.iter().map(|d| d.rule.as_str()).collect();
+        let modes: Vec<_> = settled
+            .decision
+            .degraded
+            .iter()
+            .map(|d| d.rule.as_str())
+            .collect();
         assert_eq!(modes, ["open", "local"]);
-        assert!(settled.decision.degraded.iter().all(|d| d.fault == StoreFault::Deadline));
+        assert!(
+            settled
+                .decision
+                .degraded
+                .iter()
+                .all(|d| d.fault == StoreFault::Deadline)
+        );
         assert_eq!(bench.remaining(&settled, "open"), 9);
         assert!(settled.undo.is_empty());
     }
@@ -302,7 +349,11 @@ fn a_local_limit_is_never_divided_down_to_nothing() {
     );
     assert!(bench.check_degraded(&PAY, 1, 10).decision.allowed);
     let denied = bench.check_degraded(&PAY, 1, 10);
-    assert_eq!(denied.decision.wait, Wait::For(Span::from_secs(10)), "one per second over ten pods");
+    assert_eq!(
+        denied.decision.wait,
+        Wait::For(Span::from_secs(10)),
+        "one per second over ten pods"
+    );
     assert_eq!(denied.decision.reason, Some(Reason::QuotaExceeded));
 }
 
@@ -344,20 +395,30 @@ fn one_group_without_an_answer_does_not_decide_for_the_other() {
     );
     bench.plan(&PAY, 1);
     let stored = GroupOutcome::Stored(bench.store.take(bench.now, &bench.plan.groups[0]));
-    let local = Local { store: &mut bench.local, at: bench.now, pods: 1 };
-    let lost = bench.engine.degrade(&bench.plan, 1, StoreFault::Unreachable, local);
+    let local = Local {
+        store: &mut bench.local,
+        at: bench.now,
+        pods: 1,
+    };
+    let lost = bench
+        .engine
+        .degrade(&bench.plan, 1, StoreFault::Unreachable, local);
     let settled = bench.engine.settle(&bench.plan, &[stored, lost]);
     assert_eq!(decider(&settled), Some("ip"));
     assert_eq!(settled.undo.len(), 1);
     assert_eq!(bench.remaining(&settled, "user"), 9);
-    let degraded: Vec<_> = settled.decision.degraded.iter().map(|d| d.rule.as_str()).collect();
+    let degraded: Vec<_> = settled
+        .decision
+        .degraded
+        .iter()
+        .map(|d| d.rule.as_str())
+        .collect();
     assert_eq!(degraded, ["ip"]);
 }
 
 #[test]
 fn what_is_left_never_exceeds_a_buckets_burst() {
-    let mut bench =
-        Bench::new("- { id: r, key: user, algorithm: gcra, rate: 30/60s, burst: 16 }");
+    let mut bench = Bench::new("- { id: r, key: user, algorithm: gcra, rate: 30/60s, burst: 16 }");
     let settled = bench.check(&PAY, 1);
     let policy = &settled.decision.policies[0];
     assert_eq!((policy.limit, policy.window), (30, Span::from_secs(60)));
@@ -377,8 +438,16 @@ fn strict_regions_keep_to_parts_that_sum_to_the_limit() {
         let mut sum = 0;
         for rank in 0..3 {
             let mut bench = Bench::new(&rule);
-            bench.outlook = Outlook { regions: 3, rank, fresh: false, majority: false, pods: 1 };
-            sum += (0..20).filter(|_| bench.check(&PAY, 1).decision.allowed).count();
+            bench.outlook = Outlook {
+                regions: 3,
+                rank,
+                fresh: false,
+                majority: false,
+                pods: 1,
+            };
+            sum += (0..20)
+                .filter(|_| bench.check(&PAY, 1).decision.allowed)
+                .count();
         }
         assert_eq!(sum, admitted, "{sharing}");
     }
@@ -391,9 +460,17 @@ fn a_region_that_hears_too_few_starts_new_keys_with_its_part() {
     };
     let cold = |extra: &str, fresh| {
         let mut bench = Bench::new(&rule(extra));
-        bench.outlook = Outlook { regions: 3, rank: 0, fresh, majority: true, pods: 1 };
+        bench.outlook = Outlook {
+            regions: 3,
+            rank: 0,
+            fresh,
+            majority: true,
+            pods: 1,
+        };
         bench.plan(&PAY, 1);
-        bench.plan.groups[0].takes[0].cold.map(|cold| (cold.units, cold.regions))
+        bench.plan.groups[0].takes[0]
+            .cold
+            .map(|cold| (cold.units, cold.regions))
     };
     assert_eq!(cold("", false), Some((4, 3)));
     assert_eq!(cold("", true), None);

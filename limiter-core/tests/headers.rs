@@ -1,4 +1,10 @@
 //! What clients see: read back by a strict parser of structured fields, written here for these fields alone.
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so"
+)]
+#![expect(clippy::panic, reason = "a parser that accepts anything tests nothing")]
 
 use std::sync::Arc;
 
@@ -37,9 +43,14 @@ fn list(field: &str) -> Vec<Item> {
         while let Some(more) = rest.strip_prefix(';') {
             let name = more.chars().next().expect("a parameter has a name");
             assert!(name.is_ascii_lowercase());
-            let value = more[1..].strip_prefix('=').expect("a parameter has a value");
+            let value = more[1..]
+                .strip_prefix('=')
+                .expect("a parameter has a value");
             let digits = value.bytes().take_while(u8::is_ascii_digit).count();
-            assert!((1..=15).contains(&digits), "an integer has 1 to 15 digits: {value}");
+            assert!(
+                (1..=15).contains(&digits),
+                "an integer has 1 to 15 digits: {value}"
+            );
             parameters.push((name, value[..digits].parse().unwrap()));
             rest = &value[digits..];
         }
@@ -80,11 +91,20 @@ impl Pod {
 
     fn check(&mut self, at: WallTime, cost: u64) -> Decision {
         let facts = Facts::new([("user", "u1")]).unwrap();
-        let request = Request { domain: "default", facts: &facts, cost };
-        self.engine.plan(at, request, Outlook::alone(), &mut self.plan);
+        let request = Request {
+            domain: "default",
+            facts: &facts,
+            cost,
+        };
+        self.engine
+            .plan(at, request, Outlook::alone(), &mut self.plan);
         let store = &mut self.store;
-        let outcomes: Vec<_> =
-            self.plan.groups.iter().map(|g| GroupOutcome::Stored(store.take(at, g))).collect();
+        let outcomes: Vec<_> = self
+            .plan
+            .groups
+            .iter()
+            .map(|g| GroupOutcome::Stored(store.take(at, g)))
+            .collect();
         self.engine.settle(&self.plan, &outcomes).decision
     }
 
@@ -95,13 +115,17 @@ impl Pod {
 
 #[test]
 fn every_answer_has_both_fields_and_counts_down() {
-    let mut pod = Pod::new("- { id: w, key: user, algorithm: fixed_window, limit: 20, window: 60s }");
+    let mut pod =
+        Pod::new("- { id: w, key: user, algorithm: fixed_window, limit: 20, window: 60s }");
     let end = pod.check(START, 0).policies[0].clone();
     assert_eq!(end.remaining, 20);
     let mut last = u64::MAX;
     for second in 1..=25_u64 {
         let headers = pod.headers(START.plus(Span::from_millis(second)), 1);
-        assert_eq!(list(value(&headers, "ratelimit-policy").unwrap()), [item("w", &[('q', 20), ('w', 60)])]);
+        assert_eq!(
+            list(value(&headers, "ratelimit-policy").unwrap()),
+            [item("w", &[('q', 20), ('w', 60)])]
+        );
         let state = list(value(&headers, "ratelimit").unwrap());
         let (left, more) = (state[0].1[0], state[0].1[1]);
         assert_eq!(left, ('r', 20_u64.saturating_sub(second)));
@@ -109,7 +133,10 @@ fn every_answer_has_both_fields_and_counts_down() {
         last = more.1;
         let denied = second > 20;
         assert_eq!(value(&headers, "retry-after").is_some(), denied);
-        assert_eq!(value(&headers, "cache-control"), denied.then_some("no-store"));
+        assert_eq!(
+            value(&headers, "cache-control"),
+            denied.then_some("no-store")
+        );
     }
 }
 
@@ -128,26 +155,38 @@ fn retry_after_is_rounded_up_and_is_the_deciding_policys_t() {
     assert_eq!(states[0], item("fast", &[('r', 0), ('t', 100)]));
     assert_eq!(states[1].1[0], ('r', 99));
     let headers = pod.headers(START.plus(Span::from_micros(99_999_999)), 1);
-    assert_eq!(value(&headers, "retry-after"), Some("1"), "never zero on a denial");
+    assert_eq!(
+        value(&headers, "retry-after"),
+        Some("1"),
+        "never zero on a denial"
+    );
 }
 
 #[test]
 fn what_can_never_pass_has_no_time_to_wait() {
-    let mut pod = Pod::new("- { id: r, key: user, algorithm: token_bucket, rate_per_s: 1, burst: 5 }");
+    let mut pod =
+        Pod::new("- { id: r, key: user, algorithm: token_bucket, rate_per_s: 1, burst: 5 }");
     let headers = pod.headers(START, 10);
     assert_eq!(value(&headers, "retry-after"), None);
-    assert_eq!(list(value(&headers, "ratelimit").unwrap()), [item("r", &[('r', 5)])]);
+    assert_eq!(
+        list(value(&headers, "ratelimit").unwrap()),
+        [item("r", &[('r', 5)])]
+    );
     let decision = pod.check(START, 10);
     let body: serde_json::Value = serde_json::from_str(&problem(&decision)).unwrap();
-    assert!(body["detail"].as_str().unwrap().contains("retry cannot succeed"));
+    assert!(
+        body["detail"]
+            .as_str()
+            .unwrap()
+            .contains("retry cannot succeed")
+    );
 }
 
 #[test]
 fn names_are_escaped_and_values_bounded() {
-    let mut decision = Pod::new(
-        "- { id: burst, key: user, algorithm: fixed_window, limit: 20, window: 60s }",
-    )
-    .check(START, 1);
+    let mut decision =
+        Pod::new("- { id: burst, key: user, algorithm: fixed_window, limit: 20, window: 60s }")
+            .check(START, 1);
     let policy = &mut decision.policies[0];
     policy.limit = u64::MAX;
     policy.remaining = u64::MAX;
@@ -155,7 +194,11 @@ fn names_are_escaped_and_values_bounded() {
     policy.window = Span::from_millis(500);
     let headers = headers(&decision, HeaderOptions::default());
     let policies = list(value(&headers, "ratelimit-policy").unwrap());
-    assert_eq!(policies, [item("burst", &[('q', 999_999_999_999_999)])], "no w for half a second");
+    assert_eq!(
+        policies,
+        [item("burst", &[('q', 999_999_999_999_999)])],
+        "no w for half a second"
+    );
     list(value(&headers, "ratelimit").unwrap());
 }
 
@@ -163,7 +206,11 @@ fn names_are_escaped_and_values_bounded() {
 fn a_quote_in_a_name_does_not_break_the_field() {
     let rules = r#"- { id: 'a"b\c', key: user, algorithm: fixed_window, limit: 5, window: 60s }"#;
     let headers = Pod::new(rules).headers(START, 1);
-    assert!(value(&headers, "ratelimit").unwrap().starts_with(r#""a\"b\\c";r=4;t="#));
+    assert!(
+        value(&headers, "ratelimit")
+            .unwrap()
+            .starts_with(r#""a\"b\\c";r=4;t="#)
+    );
     assert_eq!(list(value(&headers, "ratelimit").unwrap())[0].0, r#"a"b\c"#);
 }
 
@@ -191,7 +238,11 @@ fn a_hidden_rule_shows_nothing_but_the_verdict() {
 ",
     );
     let headers = pod.headers(START, 1);
-    assert_eq!(list(value(&headers, "ratelimit").unwrap()).len(), 1, "only the one that is seen");
+    assert_eq!(
+        list(value(&headers, "ratelimit").unwrap()).len(),
+        1,
+        "only the one that is seen"
+    );
     let denied = pod.headers(START, 1);
     assert_eq!(denied, [("cache-control", "no-store".to_owned())]);
     let body: serde_json::Value = serde_json::from_str(&problem(&pod.check(START, 1))).unwrap();
@@ -200,8 +251,9 @@ fn a_hidden_rule_shows_nothing_but_the_verdict() {
 
 #[test]
 fn a_request_without_rules_has_no_fields() {
-    let headers = Pod::new("- { id: r, key: other, algorithm: fixed_window, limit: 1, window: 60s }")
-        .headers(START, 1);
+    let headers =
+        Pod::new("- { id: r, key: other, algorithm: fixed_window, limit: 1, window: 60s }")
+            .headers(START, 1);
     assert!(headers.is_empty(), "an empty list is no structured field");
 }
 
@@ -237,7 +289,10 @@ fn legacy_headers_tell_of_the_rule_nearest_its_limit() {
     assert_eq!(value(&delta, "x-ratelimit-limit"), Some("2"));
     assert_eq!(value(&delta, "x-ratelimit-remaining"), Some("1"));
     assert_eq!(value(&delta, "x-ratelimit-reset"), Some("30"));
-    let options = HeaderOptions { now: START, legacy_reset: LegacyReset::Unix };
+    let options = HeaderOptions {
+        now: START,
+        legacy_reset: LegacyReset::Unix,
+    };
     let unix = headers(&decision, options);
     assert_eq!(value(&unix, "x-ratelimit-reset"), Some("1796083230"));
 }
@@ -249,8 +304,14 @@ fn a_failed_wait_of_no_time_is_told_as_a_second() {
             .check(START, 1);
     let wait = Wait::For(Span::ZERO);
     decision.wait = wait;
-    decision.policies = vec![PolicyState { wait, ..decision.policies[0].clone() }];
+    decision.policies = vec![PolicyState {
+        wait,
+        ..decision.policies[0].clone()
+    }];
     let headers = headers(&decision, HeaderOptions::default());
     assert_eq!(value(&headers, "retry-after"), Some("1"));
-    assert_eq!(list(value(&headers, "ratelimit").unwrap()), [item("r", &[('r', 0), ('t', 1)])]);
+    assert_eq!(
+        list(value(&headers, "ratelimit").unwrap()),
+        [item("r", &[('r', 0), ('t', 1)])]
+    );
 }

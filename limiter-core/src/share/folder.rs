@@ -41,7 +41,7 @@ pub struct Folder {
     agenda: Agenda,
     tick_at: MonoTime,
     /// How the regions stood last; absent when that may have changed.
-    standing: Option<Standing>,
+    standing: Option<Arc<Standing>>,
     unknown: u64,
     dropped: u64,
 }
@@ -215,12 +215,10 @@ impl Folder {
         self.following.get_mut(name)
     }
 
-    fn standing(&mut self, now: Now, mesh: &Mesh) -> Standing {
+    fn standing(&mut self, now: Now, mesh: &Mesh) -> Arc<Standing> {
         let (own, regions) = (&self.own, &self.regions);
-        let known = self
-            .standing
-            .get_or_insert_with(|| Standing::new(own, regions.iter(), mesh, now));
-        known.clone()
+        let current = || Arc::new(Standing::new(own, regions.iter(), mesh, now));
+        self.standing.get_or_insert_with(current).clone()
     }
 
     /// Brings what our store said into the mesh, and sees whether the store must be told something in turn.

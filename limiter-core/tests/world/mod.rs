@@ -70,7 +70,10 @@ impl World {
     /// Regions of these names under one set of rules, all heard: five seconds have passed already.
     pub fn new(names: &[&str], rules: &str) -> Self {
         let rules = Arc::new(RuleSet::parse("rules.yaml", rules, 1).unwrap());
-        let ids: Vec<_> = names.iter().map(|name| RegionId::new(name).unwrap()).collect();
+        let ids: Vec<_> = names
+            .iter()
+            .map(|name| RegionId::new(name).unwrap())
+            .collect();
         let mut world = Self {
             rules: rules.clone(),
             regions: Vec::new(),
@@ -118,7 +121,9 @@ impl World {
 
     fn join(&self, region: &mut Region, ids: &[RegionId]) {
         for peer in ids.iter().filter(|peer| **peer != region.id) {
-            region.mesh.handle_membership(self.now(), PeerChange::Joined(peer.clone()));
+            region
+                .mesh
+                .handle_membership(self.now(), PeerChange::Joined(peer.clone()));
         }
     }
 
@@ -138,7 +143,11 @@ impl World {
     pub fn check(&mut self, region: usize) -> bool {
         let now = self.now();
         let at = &mut self.regions[region];
-        let request = Request { domain: "default", facts: &self.facts, cost: 1 };
+        let request = Request {
+            domain: "default",
+            facts: &self.facts,
+            cost: 1,
+        };
         at.engine.plan(now.wall, request, at.outlook, &mut at.plan);
         let store = &mut at.store;
         let outcomes: Vec<_> = at
@@ -152,7 +161,10 @@ impl World {
         if let (true, Some(GroupOutcome::Stored(reply))) =
             (settled.decision.allowed, outcomes.first())
         {
-            *self.admitted.entry((region, reply.takes[0].window)).or_default() += 1;
+            *self
+                .admitted
+                .entry((region, reply.takes[0].window))
+                .or_default() += 1;
         }
         settled.decision.allowed
     }
@@ -187,7 +199,11 @@ impl World {
 
     /// A region's daemon begins a new life and knows nothing.
     pub fn restart_daemon(&mut self, region: usize) {
-        let ids: Vec<_> = self.regions.iter().map(|region| region.id.clone()).collect();
+        let ids: Vec<_> = self
+            .regions
+            .iter()
+            .map(|region| region.id.clone())
+            .collect();
         let (now, id) = (self.now(), ids[region].clone());
         let incarnation = Incarnation(self.regions[region].incarnation.0 + 1);
         let folder = self.folder(&id, &ids);
@@ -216,7 +232,10 @@ impl World {
                 waiting.push_back(parcel);
                 continue;
             }
-            let lost = self.cut.iter().any(|cut| *cut == parcel.from || *cut == parcel.to);
+            let lost = self
+                .cut
+                .iter()
+                .any(|cut| *cut == parcel.from || *cut == parcel.to);
             if !lost {
                 let from = self.regions[parcel.from].id.clone();
                 let mesh = &mut self.regions[parcel.to].mesh;
@@ -236,7 +255,10 @@ impl World {
         while let Some(report) = at.reporter.poll_report(now.mono) {
             at.folder.handle_report(now, &mut at.mesh, &report);
             at.outlook = at.folder.outlook(now, &at.mesh, 1);
-            let reply = ReportReply { incarnation: at.incarnation, outlook: at.outlook };
+            let reply = ReportReply {
+                incarnation: at.incarnation,
+                outlook: at.outlook,
+            };
             at.reporter.handle_reply(now.mono, reply);
         }
         while let Some(event) = at.mesh.poll_event() {
@@ -251,9 +273,18 @@ impl World {
         }
         let mut bytes = Vec::new();
         while let Some(transmit) = self.regions[region].mesh.poll_frame(now, &mut bytes) {
-            let to = self.regions.iter().position(|peer| peer.id == transmit.to).unwrap();
+            let to = self
+                .regions
+                .iter()
+                .position(|peer| peer.id == transmit.to)
+                .unwrap();
             let due_us = self.now_us + delay_us(region, to);
-            self.parcels.push_back(Parcel { due_us, from: region, to, bytes: bytes.clone() });
+            self.parcels.push_back(Parcel {
+                due_us,
+                from: region,
+                to,
+                bytes: bytes.clone(),
+            });
         }
     }
 }
