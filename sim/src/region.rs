@@ -185,22 +185,15 @@ impl Region {
         self.mesh.handle_frame(self.clock.now(at), from, bytes)
     }
 
-    /// A timer may have run out.
-    pub(crate) fn wake(&mut self, at: VirtualTime) {
-        self.mesh.handle_timeout(self.clock.now(at));
-    }
-
-    /// Does all there is to do, and adds the frames to send to `sends`. Whether it came to an end.
+    /// Does all there is to do, in the daemon's order, and adds the frames to send to `sends`. Whether it came to an end.
     #[must_use]
     pub(crate) fn pump(&mut self, at: VirtualTime, sends: &mut Vec<Outgoing>) -> bool {
         let now = self.clock.now(at);
         for _ in 0..ROUNDS_MAX {
             let mut busy = self.report(now);
-            while let Some(event) = self.mesh.poll_event() {
-                self.folder.handle_event(now, &event);
-                busy = true;
+            if self.mesh.poll_timeout().is_some_and(|due| due <= now.mono) {
+                self.mesh.handle_timeout(now);
             }
-            busy |= self.fold(now);
             while let Some(transmit) = self.mesh.poll_frame(now, &mut self.buffer) {
                 sends.push(Outgoing {
                     to: transmit.to,
@@ -208,6 +201,11 @@ impl Region {
                 });
                 busy = true;
             }
+            while let Some(event) = self.mesh.poll_event() {
+                self.folder.handle_event(now, &event);
+                busy = true;
+            }
+            busy |= self.fold(now);
             if !busy {
                 return true;
             }
@@ -242,7 +240,7 @@ impl Region {
         !self.folds.is_empty()
     }
 
-    /// When [`Self::wake`] is wanted next.
+    /// When [`Self::pump`] is wanted next.
     pub(crate) fn wakes_at(&self) -> Option<VirtualTime> {
         let timers = [
             self.mesh.poll_timeout(),

@@ -167,7 +167,6 @@ impl World {
             }
         }
         if asked.wakes_at().is_some_and(|wake| wake <= at) {
-            asked.wake(at);
             self.pump(at, region, false);
         }
     }
@@ -177,9 +176,6 @@ impl World {
             return;
         }
         self.trace.note(at, "wake", &[number(region)], &[]);
-        if let Some(woken) = self.regions.get_mut(region) {
-            woken.wake(at);
-        }
         self.pump(at, region, true);
     }
 

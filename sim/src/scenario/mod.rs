@@ -113,7 +113,7 @@ impl Default for Timing {
             urgent_spacing: Span::from_millis(50),
             late_after: Span::from_millis(2_500),
             down_after: Span::from_secs(10),
-            busy_linger: Span::from_secs(10),
+            busy_linger: Span::from_secs(15),
         }
     }
 }
