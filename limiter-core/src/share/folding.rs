@@ -30,11 +30,8 @@ impl Folding<'_> {
     /// Whether there is anything to tell the store: others' use, our own from before a flush, or that somebody is not heard.
     pub(super) fn is_needed(&self) -> bool {
         let blind = self.resolved.rule.sharing == Sharing::Balanced && !self.standing.is_fresh();
-        let reborn = self
-            .view
-            .own
-            .as_ref()
-            .is_some_and(|own| own.cells.len() > 1);
+        let own = self.view.own.as_ref().map_or(&[][..], |own| own.cells);
+        let reborn = own.windows(2).any(|pair| pair[0].window == pair[1].window);
         blind || reborn || !self.view.peers.is_empty()
     }
 

@@ -40,7 +40,7 @@ struct Parcel {
 }
 
 /// The regions and the links between them.
-pub struct World {
+pub(crate) struct World {
     rules: Arc<RuleSet>,
     regions: Vec<Region>,
     parcels: VecDeque<Parcel>,
@@ -48,9 +48,9 @@ pub struct World {
     now_us: u64,
     facts: Facts,
     /// Units admitted, by region and window.
-    pub admitted: BTreeMap<(usize, WindowId), u64>,
+    pub(crate) admitted: BTreeMap<(usize, WindowId), u64>,
     /// Folds carried out.
-    pub folds: u64,
+    pub(crate) folds: u64,
 }
 
 fn config(id: &RegionId, incarnation: Incarnation) -> MeshConfig {
@@ -68,7 +68,7 @@ fn config(id: &RegionId, incarnation: Incarnation) -> MeshConfig {
 
 impl World {
     /// Regions of these names under one set of rules, all heard: five seconds have passed already.
-    pub fn new(names: &[&str], rules: &str) -> Self {
+    pub(crate) fn new(names: &[&str], rules: &str) -> Self {
         let rules = Arc::new(RuleSet::parse("rules.yaml", rules, 1).unwrap());
         let ids: Vec<_> = names
             .iter()
@@ -135,12 +135,12 @@ impl World {
     }
 
     /// Milliseconds since the start.
-    pub fn now_ms(&self) -> u64 {
+    pub(crate) fn now_ms(&self) -> u64 {
         self.now_us / 1_000
     }
 
     /// One check of one unit in a region; whether it was allowed.
-    pub fn check(&mut self, region: usize) -> bool {
+    pub(crate) fn check(&mut self, region: usize) -> bool {
         let now = self.now();
         let at = &mut self.regions[region];
         let request = Request {
@@ -170,7 +170,7 @@ impl World {
     }
 
     /// Lets milliseconds pass; `each` is called in every one of them, with the millisecond since the start.
-    pub fn run_ms(&mut self, ms: u64, mut each: impl FnMut(&mut Self, u64)) {
+    pub(crate) fn run_ms(&mut self, ms: u64, mut each: impl FnMut(&mut Self, u64)) {
         for _ in 0..ms {
             self.now_us += 1_000;
             let now_ms = self.now_ms();
@@ -183,22 +183,22 @@ impl World {
     }
 
     /// A region's links are cut, both ways.
-    pub fn cut(&mut self, region: usize) {
+    pub(crate) fn cut(&mut self, region: usize) {
         self.cut.push(region);
     }
 
     /// All links are whole again.
-    pub fn heal(&mut self) {
+    pub(crate) fn heal(&mut self) {
         self.cut.clear();
     }
 
     /// A region's store forgets everything.
-    pub fn flush_store(&mut self, region: usize) {
+    pub(crate) fn flush_store(&mut self, region: usize) {
         self.regions[region].store.flush();
     }
 
     /// A region's daemon begins a new life and knows nothing.
-    pub fn restart_daemon(&mut self, region: usize) {
+    pub(crate) fn restart_daemon(&mut self, region: usize) {
         let ids: Vec<_> = self
             .regions
             .iter()
@@ -216,7 +216,7 @@ impl World {
     }
 
     /// Units admitted by all regions, by window.
-    pub fn totals(&self) -> BTreeMap<WindowId, u64> {
+    pub(crate) fn totals(&self) -> BTreeMap<WindowId, u64> {
         let mut totals = BTreeMap::new();
         for ((_, window), units) in &self.admitted {
             *totals.entry(*window).or_default() += units;
