@@ -29,19 +29,46 @@ const WORLDLY: &[&str] = &[
 
 /// Modules of a crate, lowest rank first. A module may use lower ranks and itself.
 const MODULES: &[(&str, &[&[&str]])] = &[
-    ("sync-proto", &[&["bounds", "ids", "time"], &["mesh"]]),
+    (
+        "sync-proto",
+        &[
+            &["time", "varint"],
+            &["bounds"],
+            &["ids"],
+            &["config", "counter", "error", "event", "lag", "pace"],
+            &["frame", "view"],
+            &["ledger", "packing", "session"],
+            &["codec", "delta"],
+            &["mesh"],
+        ],
+    ),
     (
         "limiter-core",
         &[
-            &["bounds", "calendar", "facts"],
+            &["bounds"],
+            &["facts"],
+            &["calendar"],
             &["algo"],
             &["store"],
             &["rule"],
+            &["rights"],
             &["check"],
-            &["render"],
+            &["render", "share"],
         ],
     ),
-    ("sim", &[]),
+    (
+        "sim",
+        &[
+            &["kernel"],
+            &["scenario"],
+            &["link", "region", "workload"],
+            &["measure"],
+            &["invariant"],
+            &["run"],
+            &["report"],
+            &["cli"],
+        ],
+    ),
     (
         "regiond",
         &[
