@@ -1,0 +1,157 @@
+//! What three regions promise together, on seeds that differ: accuracy, exactness for a client of one region, healing.
+
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
+use limiter_core::rule::Sharing;
+use sim::scenario::{Cut, Scenario, presets};
+use sim::{KeyOutcome, Outcome, run};
+use sync_proto::Span;
+
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
+
+fn outcome(scenario: &Scenario, seed: u64) -> Outcome {
+    let outcome = run(scenario, seed).expect("the scenario is sound");
+    assert!(
+        outcome.violations.is_empty(),
+        "seed {seed}: {:#?}",
+        outcome.violations
+    );
+    outcome
+}
+
+fn key<'a>(outcome: &'a Outcome, client: &str) -> &'a KeyOutcome {
+    outcome
+        .keys
+        .iter()
+        .find(|key| key.client == client)
+        .expect("the client asked")
+}
+
+fn cut(scenario: &mut Scenario, region: &str, at_s: u64, heal_s: Option<u64>) {
+    let (at, heal) = (Span::from_secs(at_s), heal_s.map(Span::from_secs));
+    scenario.cuts.push(Cut {
+        region: region.to_owned(),
+        at,
+        heal,
+    });
+}
+
+#[test]
+fn three_times_the_demand_gets_the_limit_in_every_window() {
+    for seed in SEEDS {
+        let outcome = outcome(&presets::three_regions(Sharing::Balanced), seed);
+        let acme = key(&outcome, "acme");
+        assert!(acme.windows.iter().filter(|window| window.complete).count() >= 4);
+        for window in acme.windows.iter().filter(|window| window.complete) {
+            assert!(window.asked > 2_700, "seed {seed}: {window:?}");
+            assert!(
+                (950..=1_050).contains(&window.allowed),
+                "seed {seed}: {window:?}"
+            );
+            // The limit holds by what all use together: no region is starved, and none has it all.
+            assert!(
+                window.by_region.values().all(|allowed| *allowed > 0),
+                "{window:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_client_of_one_region_gets_exactly_its_limit() {
+    for seed in SEEDS {
+        let outcome = outcome(&presets::three_regions(Sharing::Balanced), seed);
+        for window in key(&outcome, "solo")
+            .windows
+            .iter()
+            .filter(|window| window.complete)
+        {
+            assert_eq!(
+                window.allowed,
+                window.asked.min(1_000),
+                "seed {seed}: {window:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_client_within_its_limit_is_never_turned_away() {
+    for seed in SEEDS {
+        let mut scenario = presets::three_regions(Sharing::Balanced);
+        // 84 % of the limit: far enough below it that no window's chance reaches it.
+        scenario.clients[0].per_1000s = vec![50_000, 25_000, 9_000];
+        let outcome = outcome(&scenario, seed);
+        for window in &key(&outcome, "acme").windows {
+            assert!(
+                window.asked < 1_000,
+                "seed {seed}: the client is above its limit: {window:?}"
+            );
+            assert_eq!(window.allowed, window.asked, "seed {seed}: {window:?}");
+        }
+    }
+}
+
+#[test]
+fn after_a_cut_all_is_known_within_two_ticks() {
+    for seed in SEEDS {
+        let mut scenario = presets::three_regions(Sharing::Balanced);
+        cut(&mut scenario, "singapore", 20, Some(35));
+        let outcome = outcome(&scenario, seed);
+        let [heal] = outcome.heals.as_slice() else {
+            panic!("one cut was healed")
+        };
+        let after = heal.known_after_ms.expect("it heals");
+        assert!(after <= 2_000, "seed {seed}: known after {after} ms");
+    }
+}
+
+#[test]
+fn a_cut_lets_no_window_pass_its_bound() {
+    for seed in SEEDS {
+        let mut scenario = presets::three_regions(Sharing::Balanced);
+        cut(&mut scenario, "singapore", 20, Some(45));
+        let outcome = outcome(&scenario, seed);
+        for window in key(&outcome, "acme")
+            .windows
+            .iter()
+            .filter(|window| window.complete)
+        {
+            // At worst the limit, and on top the part of the region that is cut off.
+            assert!(window.allowed <= 1_334, "seed {seed}: {window:?}");
+        }
+    }
+}
+
+#[test]
+fn loss_and_doubling_neither_lose_nor_double_a_count() {
+    for seed in SEEDS {
+        let mut scenario = presets::three_regions(Sharing::Balanced);
+        for link in &mut scenario.links {
+            link.loss_permille = 200;
+            link.duplicate_permille = 200;
+        }
+        scenario.timing.late_after = Span::from_secs(5);
+        let outcome = outcome(&scenario, seed);
+        for window in key(&outcome, "acme")
+            .windows
+            .iter()
+            .filter(|window| window.complete)
+        {
+            assert!(
+                (900..=1_100).contains(&window.allowed),
+                "seed {seed}: {window:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_age_of_counts_is_at_most_a_tick_and_the_way() {
+    let outcome = outcome(&presets::three_regions(Sharing::Balanced), 1);
+    assert_eq!(outcome.lag_ms.len(), 6);
+    for (pair, lag) in &outcome.lag_ms {
+        assert!(lag.max <= 1_500, "{pair}: {lag:?}");
+        assert!(lag.p50 > 0, "{pair}: {lag:?}");
+    }
+}
