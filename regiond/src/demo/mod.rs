@@ -1,5 +1,7 @@
 //! Three regions in one process.
 
+pub mod wan_socket;
+
 /// What `regiond demo` was asked for.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
