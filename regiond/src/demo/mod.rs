@@ -20,6 +20,8 @@ use screen::Screen;
 use stage::Stage;
 use summary::Summary;
 
+pub mod wan_socket;
+
 /// What `regiond demo` was asked for.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
