@@ -1,4 +1,8 @@
 //! Bytes and time per thousand counts: what a tick costs its sender and its receiver.
+#![expect(
+    clippy::expect_used,
+    reason = "a benchmark that cannot start must stop"
+)]
 
 use std::hint::black_box;
 

@@ -1,10 +1,13 @@
 //! Whatever the network does, nobody counts twice, and once it heals everybody knows everything.
+#![expect(clippy::unwrap_used, reason = "what fails here is the test")]
 
 #[path = "support/mesh_pair.rs"]
 mod mesh_pair;
+#[path = "support/setup.rs"]
+mod setup;
 
 use mesh_pair::{BUSY, Link, MeshRing, QUIET, name};
-use sync_proto::{Epoch, MeshEvent, PeerChange, PeerState, Push, RegionId, Span, Usage, WindowId};
+use sync_proto::{Epoch, MeshEvent, PeerChange, PeerState, Push, Span, Usage, WindowId};
 
 const TICK: Span = Span::from_secs(1);
 const HEALED: Span = Span::from_millis(2_100);
@@ -309,7 +312,7 @@ fn a_region_that_left_is_sent_nothing_and_keeps_its_counts() {
     ring.run(HEALED);
     ring.flush(0);
     ring.run(Span::from_millis(10));
-    ring.change(1, PeerChange::Left(RegionId::new("mumbai").unwrap()));
+    ring.change(1, PeerChange::Left(setup::region("mumbai")));
     ring.run(TICK);
     assert_eq!(
         ring.status(1, 0),
@@ -321,7 +324,7 @@ fn a_region_that_left_is_sent_nothing_and_keeps_its_counts() {
         ring.mesh(1).view(&key).unwrap().peers[0].state,
         PeerState::Down
     );
-    ring.change(1, PeerChange::Joined(RegionId::new("mumbai").unwrap()));
+    ring.change(1, PeerChange::Joined(setup::region("mumbai")));
     ring.count(0, &key, 10, 1, BUSY);
     ring.run(HEALED);
     assert_eq!(

@@ -1,10 +1,19 @@
 //! Frames as version 1 wrote them: they must decode for ever, and are still written byte for byte the same.
 //!
 //! When a field is appended, add frames of the new form and keep these.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "what fails here is the test"
+)]
 
+#[path = "support/setup.rs"]
+mod setup;
+
+use setup::{config, region};
 use sync_proto::{
-    CounterName, Epoch, FrameError, Incarnation, Lane, Mesh, MeshConfig, MonoTime, Now, Pace,
-    PeerChange, PeerState, Push, RegionId, Span, Usage, WallTime, WindowId,
+    CounterName, Epoch, FrameError, Incarnation, Lane, Mesh, Now, Pace, PeerChange, PeerState,
+    Push, Span, Usage, WindowId,
 };
 
 const URGENT: &str = "\
@@ -18,15 +27,8 @@ const TICK: &str = "\
 const HEARTBEAT: &str = "\
      019ca973696e6761706f7265cf00060a24181e4000c0ce0013d620cf00060a2418321620c0000004c000c400";
 
-fn region(name: &str) -> RegionId {
-    RegionId::new(name).unwrap()
-}
-
 fn at(millis: u64) -> Now {
-    Now {
-        mono: MonoTime::from_micros(millis * 1_000),
-        wall: WallTime::from_micros(1_700_000_000_000_000 + millis * 1_000),
-    }
+    setup::read(millis * 1_000, Span::ZERO)
 }
 
 fn login() -> CounterName {
@@ -38,17 +40,7 @@ fn bucket() -> CounterName {
 }
 
 fn mesh(name: &str) -> Mesh {
-    let config = MeshConfig {
-        region: region(name),
-        incarnation: Incarnation(1_700_000_000_000_000),
-        tick: Span::from_secs(1),
-        heartbeat: Span::from_millis(200),
-        urgent_spacing: Span::from_millis(100),
-        late_after: Span::from_millis(2_500),
-        down_after: Span::from_secs(5),
-        busy_linger: Span::from_secs(30),
-    };
-    let mut mesh = Mesh::new(config, at(0));
+    let mut mesh = Mesh::new(config(&region(name), 1_700_000_000_000_000), at(0));
     let peer = if name == "mumbai" {
         "singapore"
     } else {
@@ -144,8 +136,8 @@ fn assert_known(tick: &[u8]) -> Mesh {
     assert_eq!(
         part.pace,
         Pace {
-            admitted: 0,
-            demand: 0
+            admitted: 94_720,
+            demand: 109_568
         }
     );
     let view = mumbai.view(&bucket()).unwrap();

@@ -1,21 +1,18 @@
 //! Bytes of a broken or hostile peer: an error or nothing, never a panic, and never another region's counts.
+#![expect(clippy::unwrap_used, reason = "what fails here is the test")]
+
+#[path = "support/setup.rs"]
+mod setup;
 
 use proptest::prelude::*;
+use setup::{config, region};
 use sync_proto::bounds::{FRAME_BYTES_MAX, PEERS_MAX};
 use sync_proto::{
-    CounterName, Epoch, FrameError, Incarnation, Mesh, MeshConfig, MeshEvent, MonoTime, Now,
-    PeerChange, Push, RegionId, Span, Usage, WallTime, WindowId,
+    CounterName, Epoch, FrameError, Mesh, MeshEvent, Now, PeerChange, Push, Span, Usage, WindowId,
 };
 
-fn region(name: &str) -> RegionId {
-    RegionId::new(name).unwrap()
-}
-
 fn at(millis: u64) -> Now {
-    Now {
-        mono: MonoTime::from_micros(millis * 1_000),
-        wall: WallTime::from_micros(1_700_000_000_000_000 + millis * 1_000),
-    }
+    setup::read(millis * 1_000, Span::ZERO)
 }
 
 fn key(number: u64) -> CounterName {
@@ -23,17 +20,7 @@ fn key(number: u64) -> CounterName {
 }
 
 fn mesh(name: &str) -> Mesh {
-    let config = MeshConfig {
-        region: region(name),
-        incarnation: Incarnation(7),
-        tick: Span::from_secs(1),
-        heartbeat: Span::from_millis(200),
-        urgent_spacing: Span::from_millis(100),
-        late_after: Span::from_millis(2_500),
-        down_after: Span::from_secs(5),
-        busy_linger: Span::from_secs(30),
-    };
-    Mesh::new(config, at(0))
+    Mesh::new(config(&region(name), 7), at(0))
 }
 
 fn record(mesh: &mut Mesh, now: Now, number: u64, admitted: u64) {

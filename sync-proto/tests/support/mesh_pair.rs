@@ -5,9 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sync_proto::{
-    Cell, CounterName, Epoch, Incarnation, Lane, Mesh, MeshConfig, MeshEvent, MonoTime, Now,
-    PeerChange, PeerState, PeerStatus, Push, RegionId, Span, Usage, WallTime, WindowId,
+    Cell, CounterName, Epoch, Lane, Mesh, MeshEvent, Now, PeerChange, PeerState, PeerStatus, Push,
+    RegionId, Span, Usage, WindowId,
 };
+
+use crate::setup::{config, read, region as region_named};
 
 /// How every link behaves.
 #[derive(Clone, Copy, Debug)]
@@ -40,11 +42,8 @@ struct Node {
     events: Vec<MeshEvent>,
 }
 
-struct Packet {
-    from: usize,
-    to: usize,
-    bytes: Vec<u8>,
-}
+/// From, to, and the bytes.
+type Packet = (usize, usize, Vec<u8>);
 
 type Store = BTreeMap<CounterName, BTreeMap<(WindowId, Epoch), u64>>;
 
@@ -88,7 +87,7 @@ impl MeshRing {
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
         };
         for (at, region) in regions.iter().enumerate() {
-            let region = RegionId::new(region).unwrap();
+            let region = region_named(region);
             let clock = Span::from_millis(777 * at as u64);
             let mesh = Mesh::new(config(&region, 1), read(ring.now, clock));
             ring.nodes.push(Node {
@@ -218,7 +217,7 @@ impl MeshRing {
             self.now = self.now.max(next);
             while let Some(flight) = self.flights.first_entry().filter(|f| f.key().0 <= self.now) {
                 let packet = flight.remove();
-                self.deliver(&packet);
+                self.deliver(packet);
             }
             for node in 0..self.nodes.len() {
                 if wake(&self.nodes[node]).is_some_and(|at| at <= self.now) {
@@ -341,11 +340,7 @@ impl MeshRing {
             for _ in 0..copies {
                 let delay = self.link.delay.as_micros() + self.draw(self.link.jitter.as_micros());
                 self.sent += 1;
-                let packet = Packet {
-                    from: node,
-                    to,
-                    bytes: bytes.clone(),
-                };
+                let packet = (node, to, bytes.clone());
                 self.flights.insert((self.now + delay, self.sent), packet);
             }
         }
@@ -354,18 +349,18 @@ impl MeshRing {
         }
     }
 
-    fn deliver(&mut self, packet: &Packet) {
-        if self.cuts.contains(&(packet.from, packet.to)) {
+    fn deliver(&mut self, (from, to, bytes): Packet) {
+        if self.cuts.contains(&(from, to)) {
             return;
         }
-        let now = self.read(packet.to);
-        let from = self.nodes[packet.from].region.clone();
-        self.nodes[packet.to]
+        let now = self.read(to);
+        let from = self.nodes[from].region.clone();
+        self.nodes[to]
             .mesh
-            .handle_frame(now, &from, &packet.bytes)
+            .handle_frame(now, &from, &bytes)
             .unwrap();
-        self.pump(packet.to);
-        self.assert_nothing_invented(packet.to);
+        self.pump(to);
+        self.assert_nothing_invented(to);
     }
 
     /// Every cell that a node knows was counted by its region's store, which is the strictest form of "never counted twice".
@@ -396,25 +391,5 @@ impl MeshRing {
                 }
             }
         }
-    }
-}
-
-fn read(true_us: u64, clock: Span) -> Now {
-    Now {
-        mono: MonoTime::from_micros(true_us).plus(clock),
-        wall: WallTime::from_micros(1_700_000_000_000_000 + true_us).plus(clock),
-    }
-}
-
-fn config(region: &RegionId, incarnation: u64) -> MeshConfig {
-    MeshConfig {
-        region: region.clone(),
-        incarnation: Incarnation(incarnation),
-        tick: Span::from_secs(1),
-        heartbeat: Span::from_millis(200),
-        urgent_spacing: Span::from_millis(100),
-        late_after: Span::from_millis(2_500),
-        down_after: Span::from_secs(5),
-        busy_linger: Span::from_secs(30),
     }
 }
