@@ -5,18 +5,19 @@
 use std::collections::BTreeSet;
 
 use crate::bounds::{
-    COUNTER_IDLE_MAX, COUNTER_IDLE_WHEN_FULL_MAX, COUNTERS_MAX, SWEEP_INTERVAL,
-    SWEEP_WHEN_FULL_INTERVAL,
+    COUNTER_IDLE_WHEN_FULL_MAX, COUNTERS_MAX, OWN_COUNTER_IDLE_MAX, SHARED_COUNTER_IDLE_MAX,
+    SWEEP_INTERVAL, SWEEP_WHEN_FULL_INTERVAL,
 };
 use crate::ids::CounterId;
 use crate::time::{MonoTime, Span};
 
-use super::{Full, Ledger};
+use super::{Full, Ledger, Own};
 
 impl Ledger {
-    /// Once a tick: lets idle paces decay, and stops what is busy no more and was acknowledged up to `acked` by everybody who listens.
+    /// Once a tick: lets idle paces decay. What is busy no more is told for the last time, and stops once everybody who listens
+    /// acknowledged that: all of them have `acked`.
     pub(crate) fn handle_tick(&mut self, now: MonoTime, idle_after: Span, acked: u64) {
-        let mut decayed = Vec::new();
+        let mut stamped = Vec::new();
         let mut ended = Vec::new();
         for id in &self.busy {
             let Some(counter) = self.counters.get_mut(id) else {
@@ -24,20 +25,21 @@ impl Ledger {
                 continue;
             };
             let busy = counter.is_busy(now);
-            let Some(own) = counter.own.as_mut() else {
-                if !busy {
-                    ended.push(*id);
+            if let Some(own) = counter.own.as_mut() {
+                own.decay_when_idle(now, idle_after);
+                if busy && own.wants_stamp() || !busy && own.version().is_some() && !own.is_parted()
+                {
+                    stamped.push((*id, !busy));
+                    continue;
                 }
-                continue;
-            };
-            if own.decay_when_idle(now, idle_after) && own.version().is_some() {
-                decayed.push(*id);
-            } else if !busy && own.version().is_none_or(|version| version <= acked) {
+            }
+            let version = counter.own.as_ref().and_then(Own::version);
+            if !busy && version.is_none_or(|version| version <= acked) {
                 ended.push(*id);
             }
         }
-        for id in decayed {
-            self.stamp(id);
+        for (id, parts) in stamped {
+            self.stamp(id, parts);
         }
         for id in ended {
             self.end(id);
@@ -49,7 +51,7 @@ impl Ledger {
         let due = now >= self.sweep_at;
         if due {
             self.sweep_at = now.plus(SWEEP_INTERVAL);
-            self.forget_idle(now, COUNTER_IDLE_MAX);
+            self.forget_idle(now, OWN_COUNTER_IDLE_MAX, SHARED_COUNTER_IDLE_MAX);
         }
         due
     }
@@ -62,16 +64,24 @@ impl Ledger {
     pub(super) fn make_room(&mut self, now: MonoTime) -> Result<(), Full> {
         if !self.has_room() && now >= self.sweep_when_full_at {
             self.sweep_when_full_at = now.plus(SWEEP_WHEN_FULL_INTERVAL);
-            self.forget_idle(now, COUNTER_IDLE_WHEN_FULL_MAX);
+            self.forget_idle(now, COUNTER_IDLE_WHEN_FULL_MAX, SHARED_COUNTER_IDLE_MAX);
+            if !self.has_room() {
+                self.forget_idle(now, COUNTER_IDLE_WHEN_FULL_MAX, COUNTER_IDLE_WHEN_FULL_MAX);
+            }
         }
         if self.has_room() { Ok(()) } else { Err(Full) }
     }
 
-    fn forget_idle(&mut self, now: MonoTime, idle: Span) {
+    fn forget_idle(&mut self, now: MonoTime, own: Span, shared: Span) {
         let busy: &BTreeSet<CounterId> = &self.busy;
         let names = &mut self.names;
         self.counters.retain(|id, counter| {
-            let keep = now.since(counter.touched_at) <= idle || busy.contains(id);
+            let idle_max = if counter.remotes.is_empty() {
+                own
+            } else {
+                shared
+            };
+            let keep = now.since(counter.touched_at) <= idle_max || busy.contains(id);
             if !keep {
                 names.remove(&counter.name);
             }

@@ -4,6 +4,8 @@
 //! Never touches the ledger.
 
 mod dictionary;
+#[cfg(test)]
+mod tests;
 mod timers;
 
 use crate::config::MeshConfig;
@@ -70,6 +72,8 @@ struct Flight {
     first_to: u64,
     first_sent_at: MonoTime,
     to: u64,
+    /// Whether one of them has several pieces.
+    long: bool,
 }
 
 /// How a peer's life relates to what we knew.
@@ -142,7 +146,7 @@ impl Session {
         version: u64,
         heartbeat: Span,
     ) {
-        if self.stamp.is_some_and(|(stamp, _)| header.sent_at < stamp) {
+        if self.stamp.is_some_and(|(stamp, _)| header.sent_at <= stamp) {
             return;
         }
         self.stamp = Some((header.sent_at, now));
@@ -166,7 +170,7 @@ impl Session {
     }
 
     /// Takes up that a frame's entries were merged, or that some could not be understood.
-    pub(crate) fn handle_merged(&mut self, now: MonoTime, frame: &Frame, understood: bool) {
+    pub(crate) fn handle_merged(&mut self, frame: &Frame, understood: bool) {
         if !understood {
             // What the numbers stand for was lost here: everything is to be told again.
             self.have = 0;
@@ -175,9 +179,15 @@ impl Session {
         }
         if let Some(train) = frame.train {
             self.note_piece(train, frame.header.newest);
+            // The last piece is acknowledged at once, so that the next train need not repeat it.
+            self.due.heartbeat |= train.to >= frame.header.newest;
         }
-        if self.have >= frame.header.newest {
-            self.clock.note_current(self.clock.sent_time(now));
+        // An older frame, or a double, proves nothing about the time since.
+        let came = self
+            .stamp
+            .filter(|(stamp, _)| *stamp == frame.header.sent_at);
+        if let Some((_, came)) = came.filter(|_| self.have >= frame.header.newest) {
+            self.clock.note_current(self.clock.sent_time(came));
         }
     }
 
@@ -197,8 +207,16 @@ impl Session {
             first_to: flight.map_or(version, |flight| flight.first_to),
             first_sent_at: flight.map_or(now, |flight| flight.first_sent_at),
             to: version,
+            long: flight.is_some_and(|flight| flight.long),
         });
         (self.acked, base)
+    }
+
+    /// The train just begun has several pieces.
+    pub(crate) fn note_long_train(&mut self) {
+        if let Some(flight) = &mut self.flight {
+            flight.long = true;
+        }
     }
 
     /// Whether anything up to `version` is neither acknowledged nor under way.
@@ -277,7 +295,8 @@ impl Session {
         }
     }
 
-    /// The peer has seen our stamp `seen`. A train sent well before it that is not acknowledged is lost: it is sent again.
+    /// The peer has seen our stamp `seen`. A train sent well before it that is not acknowledged is lost: it is sent again,
+    /// unless it is so long that it may still be arriving.
     fn judge_flight(&mut self, now: MonoTime, seen: MonoTime, heartbeat: Span) {
         let Some(flight) = self.flight else { return };
         if self.acked >= flight.to {
@@ -287,7 +306,8 @@ impl Session {
                 first_to: flight.to,
                 ..flight
             });
-        } else if seen > flight.first_sent_at
+        } else if !flight.long
+            && seen > flight.first_sent_at
             && now.since(flight.first_sent_at) > self.patience(heartbeat)
         {
             self.flight = None;
@@ -295,12 +315,9 @@ impl Session {
         }
     }
 
-    /// How long an acknowledgement may take: it waits for the peer's next heartbeat, and the link.
+    /// How long an acknowledgement may take: the peer sends it at once, and the link may be slow for a moment.
     fn patience(&self, heartbeat: Span) -> Span {
-        self.clock
-            .rtt()
-            .unwrap_or(Span::ZERO)
-            .plus(heartbeat)
-            .times(2)
+        let slow = |rtt: Span| rtt.times(2).plus(heartbeat.divided_by(4));
+        self.clock.rtt().map_or_else(|| heartbeat.times(2), slow)
     }
 }
