@@ -175,6 +175,50 @@ fn regions_that_all_hear_nobody_stay_within_the_limit_together() {
 }
 
 #[test]
+fn a_bucket_whose_regions_hear_nobody_is_still_refilled_once() {
+    for rule in [BUCKET, GCRA] {
+        let mut world = World::new(&NAMES, rule);
+        world.run_ms(20_000, demand([180, 180, 180]));
+        world.cut(0);
+        world.cut(1);
+        world.run_ms(10_000, demand([180, 180, 180]));
+        world.admitted.clear();
+        world.run_ms(40_000, demand([180, 180, 180]));
+        let total: u64 = world.totals().values().sum();
+        assert!((3_800..=4_200).contains(&total), "{total} of 4000: {rule}");
+        world.heal();
+        world.run_ms(10_000, demand([180, 90, 30]));
+        world.admitted.clear();
+        world.run_ms(40_000, demand([180, 90, 30]));
+        let total: u64 = world.totals().values().sum();
+        assert!(
+            (3_800..=4_200).contains(&total),
+            "{total} of 4000 after the cut: {rule}"
+        );
+    }
+}
+
+#[test]
+fn a_buckets_cut_off_region_has_its_part_and_the_majority_the_rest() {
+    let rule = BUCKET.replace(" }", ", on_partition: hold }");
+    let mut world = World::new(&NAMES, &rule);
+    world.run_ms(20_000, demand([180, 90, 130]));
+    world.cut(2);
+    world.run_ms(10_000, demand([180, 90, 130]));
+    world.admitted.clear();
+    world.run_ms(40_000, demand([180, 90, 130]));
+    let cut_off: u64 = world
+        .admitted
+        .iter()
+        .filter(|((r, _), _)| *r == 2)
+        .map(|(_, n)| n)
+        .sum();
+    assert!((1_270..=1_400).contains(&cut_off), "{cut_off} of 1333");
+    let total: u64 = world.totals().values().sum();
+    assert!((3_800..=4_200).contains(&total), "{total} of 4000");
+}
+
+#[test]
 fn a_flushed_store_is_told_again_what_it_forgot() {
     let mut world = World::new(&NAMES, WINDOW);
     world.run_ms(22_000, demand([180, 90, 30]));
