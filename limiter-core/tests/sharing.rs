@@ -21,6 +21,20 @@ fn demand(per_s: [u64; 3]) -> impl FnMut(&mut World, u64) {
     }
 }
 
+/// The same on average, at random moments.
+fn random_demand(per_s: [u64; 3], mut seed: u64) -> impl FnMut(&mut World, u64) {
+    move |world, _| {
+        for (region, per_s) in per_s.into_iter().enumerate() {
+            for _ in 0..4 {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                if (seed >> 33) % 4_000 < per_s {
+                    world.check(region);
+                }
+            }
+        }
+    }
+}
+
 /// The windows that began and ended while there was demand.
 fn whole_windows(world: &World) -> Vec<u64> {
     let totals: Vec<_> = world.totals().into_values().collect();
@@ -38,6 +52,17 @@ fn three_overloaded_regions_keep_to_one_limit_together() {
             (980..=1_020).contains(total),
             "within two percent of 1000: {windows:?}"
         );
+    }
+}
+
+#[test]
+fn a_rush_of_ten_times_the_limit_is_held_too() {
+    for seed in 1..=3 {
+        let mut world = World::new(&NAMES, WINDOW);
+        world.run_ms(45_000, random_demand([600, 300, 100], seed));
+        for total in whole_windows(&world) {
+            assert!((1_000..=1_030).contains(&total), "{total}, seed {seed}");
+        }
     }
 }
 

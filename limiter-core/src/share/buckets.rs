@@ -7,9 +7,8 @@
 
 use sync_proto::{CounterView, Epoch, MonoTime, PartView, PeerState, WindowId};
 
-use super::rights;
+use super::rights::{self, grown};
 use super::standing::Standing;
-use super::windows::grown;
 use crate::algo::Rate;
 use crate::rule::{OnPartition, Sharing};
 use crate::store::{RemoteBucket, RemotePart};

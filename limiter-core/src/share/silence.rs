@@ -6,19 +6,18 @@
 
 use sync_proto::{Epoch, Now, Span};
 
+use super::rights;
 use crate::store::RemotePart;
 
 /// What is kept of one silence.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Silence {
     began: Epoch,
-    /// Units, in billionths: thousandths of a unit per second times microseconds.
+    /// In thousandths of a unit per second, times microseconds.
     total: u128,
     rate_milli: u64,
     at: Now,
 }
-
-const BILLION: u128 = 1_000_000_000;
 
 impl Silence {
     /// Lets time pass, and goes on at `rate_milli` thousandths of a unit per second; over once that is nothing. No fold confirms more than
@@ -56,7 +55,7 @@ impl Silence {
     pub(super) fn part(&self) -> RemotePart {
         RemotePart {
             id: format!("~/{}", self.began.0),
-            consumed: u64::try_from(self.total / BILLION).unwrap_or(u64::MAX),
+            consumed: u64::try_from(self.total / rights::milli_micros()).unwrap_or(u64::MAX),
             epoch: self.began,
         }
     }
