@@ -122,9 +122,9 @@ fn a_quiet_counter_waits_for_the_tick_and_one_past_half_does_not() {
     pod.check("u1", "/", 3);
     assert!(pod.report().is_some());
     pod.pass_ms(60);
-    pod.check("u1", "/", 3);
-    assert_eq!(pod.poll(), None, "six of twenty");
-    pod.check("u1", "/", 4);
+    pod.check("u1", "/", 1);
+    assert_eq!(pod.poll(), None, "four of twenty");
+    pod.check("u1", "/", 6);
     assert_eq!(
         pod.reporter.poll_timeout(),
         Some(MonoTime::from_micros(5_050_000))

@@ -21,6 +21,20 @@ fn demand(per_s: [u64; 3]) -> impl FnMut(&mut World, u64) {
     }
 }
 
+/// The same on average, at random moments.
+fn random_demand(per_s: [u64; 3], mut seed: u64) -> impl FnMut(&mut World, u64) {
+    move |world, _| {
+        for (region, per_s) in per_s.into_iter().enumerate() {
+            for _ in 0..4 {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                if (seed >> 33) % 4_000 < per_s {
+                    world.check(region);
+                }
+            }
+        }
+    }
+}
+
 /// The windows that began and ended while there was demand.
 fn whole_windows(world: &World) -> Vec<u64> {
     let totals: Vec<_> = world.totals().into_values().collect();
@@ -38,6 +52,17 @@ fn three_overloaded_regions_keep_to_one_limit_together() {
             (980..=1_020).contains(total),
             "within two percent of 1000: {windows:?}"
         );
+    }
+}
+
+#[test]
+fn a_rush_of_ten_times_the_limit_is_held_too() {
+    for seed in 1..=3 {
+        let mut world = World::new(&NAMES, WINDOW);
+        world.run_ms(45_000, random_demand([600, 300, 100], seed));
+        for total in whole_windows(&world) {
+            assert!((1_000..=1_030).contains(&total), "{total}, seed {seed}");
+        }
     }
 }
 
@@ -172,6 +197,50 @@ fn regions_that_all_hear_nobody_stay_within_the_limit_together() {
     for total in whole_windows(&world) {
         assert!((980..=1_020).contains(&total), "{total}");
     }
+}
+
+#[test]
+fn a_bucket_whose_regions_hear_nobody_is_still_refilled_once() {
+    for rule in [BUCKET, GCRA] {
+        let mut world = World::new(&NAMES, rule);
+        world.run_ms(20_000, demand([180, 180, 180]));
+        world.cut(0);
+        world.cut(1);
+        world.run_ms(10_000, demand([180, 180, 180]));
+        world.admitted.clear();
+        world.run_ms(40_000, demand([180, 180, 180]));
+        let total: u64 = world.totals().values().sum();
+        assert!((3_800..=4_200).contains(&total), "{total} of 4000: {rule}");
+        world.heal();
+        world.run_ms(10_000, demand([180, 90, 30]));
+        world.admitted.clear();
+        world.run_ms(40_000, demand([180, 90, 30]));
+        let total: u64 = world.totals().values().sum();
+        assert!(
+            (3_800..=4_200).contains(&total),
+            "{total} of 4000 after the cut: {rule}"
+        );
+    }
+}
+
+#[test]
+fn a_buckets_cut_off_region_has_its_part_and_the_majority_the_rest() {
+    let rule = BUCKET.replace(" }", ", on_partition: hold }");
+    let mut world = World::new(&NAMES, &rule);
+    world.run_ms(20_000, demand([180, 90, 130]));
+    world.cut(2);
+    world.run_ms(10_000, demand([180, 90, 130]));
+    world.admitted.clear();
+    world.run_ms(40_000, demand([180, 90, 130]));
+    let cut_off: u64 = world
+        .admitted
+        .iter()
+        .filter(|((r, _), _)| *r == 2)
+        .map(|(_, n)| n)
+        .sum();
+    assert!((1_270..=1_400).contains(&cut_off), "{cut_off} of 1333");
+    let total: u64 = world.totals().values().sum();
+    assert!((3_800..=4_200).contains(&total), "{total} of 4000");
 }
 
 #[test]

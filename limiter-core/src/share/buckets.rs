@@ -2,11 +2,12 @@
 //!
 //! Promises: what travels is consumption, per region and life of its key; a region that is not heard is taken to go on at its part of the rate at
 //! least, unless a majority takes that part back.
-//! Never ships a level: two levels cannot be merged, two totals can.
+//! Never ships a level: two levels cannot be merged, two totals can. A fold tells totals as they are taken to be by now, so that one
+//! without news does not give back what the store has assumed since the last.
 
-use sync_proto::{CounterView, Epoch, PartView, PeerState, WindowId};
+use sync_proto::{CounterView, Epoch, MonoTime, PartView, PeerState, WindowId};
 
-use super::rights;
+use super::rights::{self, grown};
 use super::standing::Standing;
 use crate::algo::Rate;
 use crate::rule::{OnPartition, Sharing};
@@ -21,50 +22,82 @@ pub(super) struct BucketFold<'a> {
     pub(super) rate: Rate,
     /// The life of our own key that the store told of last.
     pub(super) live: Option<(WindowId, Epoch)>,
+    pub(super) now: MonoTime,
 }
 
 impl BucketFold<'_> {
+    /// The fold without what silent regions are taken to have used, which is [`super::silence::Silence`]'s to add.
     pub(super) fn remote(&self) -> RemoteBucket {
         let mut parts = self.lost();
-        parts.extend(self.view.peers.iter().flat_map(|peer| {
-            peer.cells.iter().map(|cell| RemotePart {
-                id: id(peer, cell.epoch),
-                consumed: cell.count,
-                epoch: cell.epoch,
-            })
-        }));
+        for peer in &self.view.peers {
+            parts.extend(
+                peer.cells
+                    .iter()
+                    .enumerate()
+                    .map(|(place, cell)| RemotePart {
+                        id: id(peer, cell.epoch),
+                        consumed: cell.count.saturating_add(self.since_told(peer, place)),
+                        epoch: cell.epoch,
+                    }),
+            );
+        }
         if self.sharing == Sharing::Eager {
             return RemoteBucket {
                 parts,
                 ..RemoteBucket::default()
             };
         }
-        let others = rights::others_rate_milli(self.rate, self.standing.regions());
-        let rate_milli = if self.standing.has_majority() {
-            self.rate_milli()
-        } else {
-            others
-        };
+        let rate_milli = self.fresh_milli().saturating_add(self.silent_milli());
         RemoteBucket {
             parts,
             rate_milli,
-            blind_rate_milli: others,
+            blind_rate_milli: self.others_milli(),
         }
     }
 
-    /// How fast the others are taken to go on while a majority is heard.
-    fn rate_milli(&self) -> u64 {
+    /// How fast the regions that are not heard are taken to go on.
+    pub(super) fn silent_milli(&self) -> u64 {
+        if self.sharing == Sharing::Eager {
+            return 0;
+        }
+        if !self.standing.has_majority() {
+            return self.others_milli().saturating_sub(self.fresh_milli());
+        }
         let part = rights::part_rate_milli(self.rate, self.standing.regions());
         let paces = self.standing.others().map(|(region, state)| {
             let told = self.view.peers.iter().find(|peer| peer.region == region);
             let pace = told.map_or(0, |peer| peer.pace.admitted);
             match state {
-                PeerState::Fresh => pace,
+                PeerState::Fresh => 0,
                 PeerState::Down if self.on_partition == OnPartition::Reclaim => 0,
                 PeerState::Unheard | PeerState::Late | PeerState::Down => pace.max(part),
             }
         });
         paces.fold(0, u64::saturating_add)
+    }
+
+    fn fresh_milli(&self) -> u64 {
+        let fresh = self
+            .view
+            .peers
+            .iter()
+            .filter(|peer| peer.state == PeerState::Fresh);
+        fresh.fold(0, |sum, peer| sum.saturating_add(peer.pace.admitted))
+    }
+
+    fn others_milli(&self) -> u64 {
+        rights::others_rate_milli(self.rate, self.standing.regions())
+    }
+
+    /// What a fresh peer is taken to have used in its newest life since it told. Its next totals catch up with a guess that was too high.
+    fn since_told(&self, peer: &PartView<'_>, place: usize) -> u64 {
+        let guessed =
+            place == 0 && peer.state == PeerState::Fresh && self.sharing != Sharing::Eager;
+        if guessed {
+            grown(peer.pace.admitted, self.now.since(peer.measured_at))
+        } else {
+            0
+        }
     }
 
     /// What we let through in earlier lives of our key: the store forgot it, so it is told as another region's.
@@ -92,14 +125,23 @@ fn id(part: &PartView<'_>, epoch: Epoch) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use sync_proto::{Cell, MonoTime, Pace, RegionId, Span};
+    use sync_proto::{Cell, Pace, RegionId, Span};
 
     use super::*;
 
-    const RATE: Rate = Rate { tokens: 90, per: Span::from_secs(1) };
+    const RATE: Rate = Rate {
+        tokens: 90,
+        per: Span::from_secs(1),
+    };
+
+    const NOW: MonoTime = MonoTime::from_micros(500_000_000);
 
     fn cell(epoch: u64, count: u64) -> Cell {
-        Cell { window: WindowId::ENDLESS, epoch: Epoch(epoch), count }
+        Cell {
+            window: WindowId::ENDLESS,
+            epoch: Epoch(epoch),
+            count,
+        }
     }
 
     /// Regions a (ours) and b and c; both told of one life, and admit 10 and 40 units a second.
@@ -110,8 +152,11 @@ mod tests {
         let part = |place: usize, cells, admitted, state| PartView {
             region: &names[place],
             cells,
-            pace: Pace { admitted, demand: admitted },
-            measured_at: MonoTime::default(),
+            pace: Pace {
+                admitted,
+                demand: admitted,
+            },
+            measured_at: NOW.minus(Span::from_secs(1)),
             state,
         };
         let view = CounterView {
@@ -126,17 +171,24 @@ mod tests {
             standing: &standing,
             rate: RATE,
             live: None,
+            now: NOW,
         };
         fold.remote()
     }
 
     #[test]
-    fn totals_travel_with_their_life_and_fresh_paces_add_up() {
+    fn totals_are_told_as_they_are_by_now_and_fresh_paces_add_up() {
         let remote = remote(Sharing::Balanced, &[], (PeerState::Fresh, PeerState::Fresh));
-        let told: Vec<_> =
-            remote.parts.iter().map(|p| (p.id.as_str(), p.consumed, p.epoch)).collect();
-        assert_eq!(told, [("b/3", 500, Epoch(3)), ("c/4", 700, Epoch(4))]);
-        assert_eq!((remote.rate_milli, remote.blind_rate_milli), (50_000, 60_000));
+        let told: Vec<_> = remote
+            .parts
+            .iter()
+            .map(|p| (p.id.as_str(), p.consumed, p.epoch))
+            .collect();
+        assert_eq!(told, [("b/3", 510, Epoch(3)), ("c/4", 740, Epoch(4))]);
+        assert_eq!(
+            (remote.rate_milli, remote.blind_rate_milli),
+            (50_000, 60_000)
+        );
     }
 
     #[test]
@@ -156,7 +208,10 @@ mod tests {
     #[test]
     fn without_a_majority_all_but_our_part_of_the_rate_is_the_others() {
         let remote = remote(Sharing::Balanced, &[], (PeerState::Down, PeerState::Down));
-        assert_eq!((remote.rate_milli, remote.blind_rate_milli), (60_000, 60_000));
+        assert_eq!(
+            (remote.rate_milli, remote.blind_rate_milli),
+            (60_000, 60_000)
+        );
     }
 
     #[test]
@@ -170,7 +225,10 @@ mod tests {
     fn our_own_forgotten_lives_are_told_as_another_regions() {
         let fresh = (PeerState::Fresh, PeerState::Fresh);
         let remote = remote(Sharing::Balanced, &[cell(9, 5), cell(2, 80)], fresh);
-        assert_eq!((remote.parts[0].id.as_str(), remote.parts[0].consumed), ("a/2", 80));
+        assert_eq!(
+            (remote.parts[0].id.as_str(), remote.parts[0].consumed),
+            ("a/2", 80)
+        );
         assert_eq!(remote.parts.len(), 3);
     }
 }

@@ -307,7 +307,7 @@ impl Folder {
         let standing = self.standing(now, mesh);
         let follow = self.following.get_mut(name)?;
         let was_folded = std::mem::replace(&mut follow.folded, false);
-        let live = follow.live;
+        let (live, mut silence) = (follow.live, follow.silence);
         let idle = now.mono.since(follow.used_at) >= self.tick.times(IDLE_TICKS);
         let last = !follow.busy && (standing.is_fresh() || idle);
         let resolved = follow.resolve(name, self.rules.as_ref()?, now.wall)?;
@@ -324,7 +324,8 @@ impl Folder {
         if !was_folded && !folding.is_needed() {
             return None;
         }
-        let fold = folding.fold();
+        let fold = folding.fold(&mut silence);
+        follow.silence = silence;
         follow.folded = !last;
         follow.folded_at = Some(now.mono);
         self.names.insert(fold.key.clone(), name.clone());

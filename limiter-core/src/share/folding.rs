@@ -6,6 +6,7 @@
 use sync_proto::{CounterView, Epoch, Now, Span, WindowId};
 
 use super::buckets::BucketFold;
+use super::silence::Silence;
 use super::standing::Standing;
 use super::windows::WindowFold;
 use crate::algo::{Rate, Shape, Windows};
@@ -35,11 +36,11 @@ impl Folding<'_> {
         blind || reborn || !self.view.peers.is_empty()
     }
 
-    /// The fold.
-    pub(super) fn fold(&self) -> Fold {
+    /// The fold. `silence` is what regions that are not heard are taken to have used of a bucket so far.
+    pub(super) fn fold(&self, silence: &mut Option<Silence>) -> Fold {
         let remote = match self.resolved.shape {
             Shape::FixedWindow { limit, windows } => self.windows(limit, windows),
-            Shape::Bucket { rate, .. } => self.bucket(rate),
+            Shape::Bucket { rate, .. } => self.bucket(rate, silence),
         };
         Fold {
             key: self.resolved.key.clone(),
@@ -71,7 +72,7 @@ impl Folding<'_> {
         Remote::Window(remote)
     }
 
-    fn bucket(&self, rate: Rate) -> Remote {
+    fn bucket(&self, rate: Rate, silence: &mut Option<Silence>) -> Remote {
         let fold = BucketFold {
             view: self.view,
             sharing: self.resolved.rule.sharing,
@@ -79,8 +80,11 @@ impl Folding<'_> {
             standing: self.standing,
             rate,
             live: self.live,
+            now: self.now.mono,
         };
         let mut remote = fold.remote();
+        *silence = Silence::advance(*silence, self.now, fold.silent_milli(), self.stale_after);
+        remote.parts.extend(silence.as_ref().map(Silence::part));
         if self.last && self.standing.is_fresh() {
             remote.rate_milli = 0;
             remote.blind_rate_milli = 0;

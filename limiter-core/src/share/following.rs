@@ -8,6 +8,7 @@ use std::sync::Arc;
 use sync_proto::{CounterName, Epoch, MonoTime, WallTime, WindowId};
 
 use super::is_shared;
+use super::silence::Silence;
 use crate::algo::{Rate, Shape, Windows};
 use crate::rule::{Resolved, RuleSet};
 
@@ -24,6 +25,8 @@ pub(super) struct Following {
     /// What a bucket that only we use would owe, in units times the rate's period in microseconds.
     debt: u128,
     debt_at: MonoTime,
+    /// What silent regions are taken to have used.
+    pub(super) silence: Option<Silence>,
     /// Whether the mesh holds it busy.
     pub(super) busy: bool,
     /// Whether the store holds a fold of it that is kept up to date.

@@ -21,6 +21,7 @@ mod push;
 mod report;
 mod reporter;
 pub mod rights;
+mod silence;
 mod standing;
 mod tally;
 mod windows;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use sync_proto::{CounterName, Incarnation, MonoTime, Span};
 
 use super::tally::{Sight, Tally};
-use super::{ReportReply, UsageReport, is_shared};
+use super::{ReportReply, UsageReport, is_shared, rights};
 use crate::algo::Shape;
 use crate::bounds::{REPORT_ENTRIES_MAX, REPORT_SPACING, REPORTER_KEYS_MAX};
 use crate::check::{GroupOutcome, Plan, Planned, gives_back, is_denied};
@@ -244,6 +244,7 @@ fn sight(now: MonoTime, take: &Take, reply: &TakeReply, asked: u64, returned: u6
         admitted,
         arrivals: asked,
         half_used,
+        much: (rights::capacity(&take.shape) / 10).max(1),
         denied: !reply.allowed,
     }
 }

@@ -3,6 +3,8 @@
 //! Promises: the parts of all regions sum exactly to the whole, so that no set of regions that keeps to them can go over it.
 //! Never looks at who is heard.
 
+use sync_proto::Span;
+
 use crate::algo::{Rate, Shape};
 use crate::bounds::CAPACITY_UNITS_MAX;
 
@@ -76,10 +78,23 @@ pub(crate) fn rate_milli(rate: Rate) -> u64 {
     saturate(micro_rate(rate) / 1_000)
 }
 
-/// Millionths of a unit per second: tokens per microsecond, times a million for the second and a million for the unit.
+/// Units that come at `rate_milli` thousandths of a unit per second.
+pub(crate) fn grown(rate_milli: u64, over: Span) -> u64 {
+    saturate(u128::from(rate_milli) * u128::from(over.as_micros()) / milli_micros())
+}
+
+/// Thousandths of a unit per second, times microseconds, that make a unit.
+pub(crate) fn milli_micros() -> u128 {
+    1_000 * second_us()
+}
+
+/// Millionths of a unit per second, rounded down.
 fn micro_rate(rate: Rate) -> u128 {
-    const MILLION: u128 = 1_000_000;
-    u128::from(rate.tokens) * MILLION * MILLION / u128::from(rate.per.as_micros().max(1))
+    u128::from(rate.tokens) * second_us() * 1_000 * 1_000 / u128::from(rate.per.as_micros().max(1))
+}
+
+fn second_us() -> u128 {
+    u128::from(Span::from_secs(1).as_micros())
 }
 
 fn saturate(value: u128) -> u64 {
@@ -96,8 +111,6 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use sync_proto::Span;
-
     use super::*;
 
     #[test]

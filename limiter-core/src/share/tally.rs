@@ -18,6 +18,8 @@ pub(super) struct Sight {
     pub(super) arrivals: u64,
     /// Half of the limit or more is used, by all regions as far as the store knows.
     pub(super) half_used: bool,
+    /// So many units more than were told are too many to wait for the tick.
+    pub(super) much: u64,
     pub(super) denied: bool,
 }
 
@@ -41,6 +43,8 @@ struct Told {
     window: WindowId,
     epoch: Epoch,
     admitted: u64,
+    /// What of it was told last.
+    reported: u64,
     told: bool,
 }
 
@@ -71,12 +75,13 @@ impl Tally {
             cell.admitted = sight.admitted;
             cell.told = false;
         }
+        let much = cell.admitted.saturating_sub(cell.reported) >= sight.much;
         let place = Some((sight.window, sight.epoch));
         let flipped = sight.denied && self.denied_in != place;
         if flipped {
             self.denied_in = place;
         }
-        (grew && (opened || sight.half_used)) || flipped
+        (grew && (opened || much || sight.half_used)) || flipped
     }
 
     /// The cell, and whether it is new.
@@ -93,6 +98,7 @@ impl Tally {
                         window,
                         epoch,
                         admitted: 0,
+                        reported: 0,
                         told: true,
                     },
                 );
@@ -125,7 +131,7 @@ impl Tally {
             if cell.told && arrivals == 0 {
                 continue;
             }
-            cell.told = true;
+            (cell.told, cell.reported) = (true, cell.admitted);
             entries.push(UsageEntry {
                 name: self.name.clone(),
                 window: cell.window,
@@ -164,6 +170,7 @@ mod tests {
             admitted,
             arrivals: 1,
             half_used: false,
+            much: 100,
             denied: false,
         }
     }
@@ -175,7 +182,10 @@ mod tests {
     fn tell(tally: &mut Tally) -> Vec<(u64, u64, u64, u64)> {
         let mut entries = Vec::new();
         tally.tell(&mut entries);
-        entries.iter().map(|e| (e.window.0, e.epoch.0, e.admitted, e.arrivals)).collect()
+        entries
+            .iter()
+            .map(|e| (e.window.0, e.epoch.0, e.admitted, e.arrivals))
+            .collect()
     }
 
     #[test]
@@ -198,13 +208,28 @@ mod tests {
     }
 
     #[test]
+    fn many_units_do_not_wait() {
+        let mut tally = tally();
+        tally.see(sight(1, 1, 3));
+        tell(&mut tally);
+        assert!(!tally.see(sight(1, 1, 102)));
+        assert!(tally.see(sight(1, 1, 103)));
+    }
+
+    #[test]
     fn a_refusal_is_urgent_once_a_window() {
         let mut tally = tally();
         tally.see(sight(1, 1, 3));
-        let denied = Sight { denied: true, ..sight(1, 1, 3) };
+        let denied = Sight {
+            denied: true,
+            ..sight(1, 1, 3)
+        };
         assert!(tally.see(denied));
         assert!(!tally.see(denied));
-        assert!(tally.see(Sight { denied: true, ..sight(2, 1, 0) }));
+        assert!(tally.see(Sight {
+            denied: true,
+            ..sight(2, 1, 0)
+        }));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use sync_proto::{CounterView, Epoch, Now, PartView, PeerState, Span, WindowId};
 
 use super::push::count_in;
+use super::rights::grown;
 use super::standing::Standing;
 use crate::algo::Windows;
 use crate::rule::{OnPartition, Sharing};
@@ -42,11 +43,10 @@ impl WindowFold<'_> {
         let part = self.standing.own_part(self.limit);
         let left = part.saturating_sub(told.first().map_or(0, |window| self.lost(*window)));
         remote.blind = Some(part);
+        // No floor while a majority is heard: those who are heard may have used our part already, and then it is gone.
         if !self.standing.has_majority() {
             remote.floor = left;
             remote.ceiling = Some(left);
-        } else if !self.standing.is_fresh() {
-            remote.floor = left;
         }
         remote.carry_milli = self
             .fresh()
@@ -172,12 +172,6 @@ impl WindowFold<'_> {
     }
 }
 
-/// Units that come at `rate_milli` thousandths per second.
-pub(super) fn grown(rate_milli: u64, over: Span) -> u64 {
-    let units = u128::from(rate_milli) * u128::from(over.as_micros()) / 1_000_000_000;
-    u64::try_from(units).unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -187,9 +181,14 @@ mod tests {
     use super::*;
 
     const LENGTH: Span = Span::from_secs(10);
-    const WINDOWS: Windows = Windows::Every { length: LENGTH, phase: Span::ZERO };
-    const NOW: Now =
-        Now { mono: MonoTime::from_micros(500_000_000), wall: WallTime::from_micros(104_000_000) };
+    const WINDOWS: Windows = Windows::Every {
+        length: LENGTH,
+        phase: Span::ZERO,
+    };
+    const NOW: Now = Now {
+        mono: MonoTime::from_micros(500_000_000),
+        wall: WallTime::from_micros(104_000_000),
+    };
     const W: WindowId = WindowId(100_000_000);
     const BEFORE: WindowId = WindowId(90_000_000);
 
@@ -198,13 +197,26 @@ mod tests {
     }
 
     fn cell(window: WindowId, epoch: u64, count: u64) -> Cell {
-        Cell { window, epoch: Epoch(epoch), count }
+        Cell {
+            window,
+            epoch: Epoch(epoch),
+            count,
+        }
     }
 
     /// A peer that measured two seconds ago and admits 10 units a second, asked for 30.
     fn part<'a>(region: &'a RegionId, cells: &'a [Cell], state: PeerState) -> PartView<'a> {
-        let pace = Pace { admitted: 10_000, demand: 30_000 };
-        PartView { region, cells, pace, measured_at: NOW.mono.minus(Span::from_secs(2)), state }
+        let pace = Pace {
+            admitted: 10_000,
+            demand: 30_000,
+        };
+        PartView {
+            region,
+            cells,
+            pace,
+            measured_at: NOW.mono.minus(Span::from_secs(2)),
+            state,
+        }
     }
 
     /// Regions a (ours), b and c; what b told, and how b and c are heard.
@@ -218,7 +230,11 @@ mod tests {
         let states = BTreeMap::from([(names[1].clone(), b), (names[2].clone(), c)]);
         let view = CounterView {
             own: (!own.is_empty()).then(|| part(&names[0], own, PeerState::Fresh)),
-            peers: if told.is_empty() { vec![] } else { vec![part(&names[1], told, b)] },
+            peers: if told.is_empty() {
+                vec![]
+            } else {
+                vec![part(&names[1], told, b)]
+            },
         };
         WindowFold {
             view: &view,
@@ -239,12 +255,24 @@ mod tests {
     fn a_fresh_peer_is_taken_to_go_on_as_it_did() {
         let told = [cell(W, 1, 40), cell(BEFORE, 1, 90)];
         let remote = remote(Sharing::Balanced, &[], &told, FRESH);
-        let newest =
-            RemoteWindow { window: W, known: 40, estimate: 60, rate_milli: 10_000 };
-        let before = RemoteWindow { window: BEFORE, known: 90, estimate: 90, rate_milli: 0 };
+        let newest = RemoteWindow {
+            window: W,
+            known: 40,
+            estimate: 60,
+            rate_milli: 10_000,
+        };
+        let before = RemoteWindow {
+            window: BEFORE,
+            known: 90,
+            estimate: 90,
+            rate_milli: 0,
+        };
         assert_eq!(remote.cells, [newest, before]);
         assert_eq!(remote.carry_milli, 30_000);
-        assert_eq!((remote.floor, remote.ceiling, remote.blind), (0, None, Some(34)));
+        assert_eq!(
+            (remote.floor, remote.ceiling, remote.blind),
+            (0, None, Some(34))
+        );
     }
 
     #[test]
@@ -255,25 +283,57 @@ mod tests {
 
     #[test]
     fn eager_counts_what_is_known_and_nothing_else() {
-        let remote = remote(Sharing::Eager, &[], &[cell(W, 1, 40)], (PeerState::Late, PeerState::Down));
-        let known = RemoteWindow { window: W, known: 40, estimate: 40, rate_milli: 0 };
-        let expected = RemoteWindows { cells: vec![known], ..RemoteWindows::default() };
+        let remote = remote(
+            Sharing::Eager,
+            &[],
+            &[cell(W, 1, 40)],
+            (PeerState::Late, PeerState::Down),
+        );
+        let known = RemoteWindow {
+            window: W,
+            known: 40,
+            estimate: 40,
+            rate_milli: 0,
+        };
+        let expected = RemoteWindows {
+            cells: vec![known],
+            ..RemoteWindows::default()
+        };
         assert_eq!(remote, expected);
     }
 
     #[test]
     fn a_peer_that_has_not_told_of_the_new_window_yet_is_taken_to_ask_on() {
-        let remote = remote(Sharing::Balanced, &[cell(W, 1, 5)], &[cell(BEFORE, 1, 90)], FRESH);
-        let newest = RemoteWindow { window: W, known: 0, estimate: 100, rate_milli: 30_000 };
-        assert_eq!(remote.cells[0], newest, "four seconds at 30 a second, but no more than all");
+        let remote = remote(
+            Sharing::Balanced,
+            &[cell(W, 1, 5)],
+            &[cell(BEFORE, 1, 90)],
+            FRESH,
+        );
+        let newest = RemoteWindow {
+            window: W,
+            known: 0,
+            estimate: 100,
+            rate_milli: 30_000,
+        };
+        assert_eq!(
+            remote.cells[0], newest,
+            "four seconds at 30 a second, but no more than all"
+        );
     }
 
     #[test]
     fn a_late_peer_is_taken_to_use_its_part_while_a_majority_is_heard() {
         let late = (PeerState::Fresh, PeerState::Late);
         let remote = remote(Sharing::Balanced, &[], &[cell(W, 1, 40)], late);
-        assert_eq!((remote.cells[0].known, remote.cells[0].estimate), (40, 60 + 33));
-        assert_eq!((remote.floor, remote.ceiling, remote.blind), (34, None, Some(34)));
+        assert_eq!(
+            (remote.cells[0].known, remote.cells[0].estimate),
+            (40, 60 + 33)
+        );
+        assert_eq!(
+            (remote.floor, remote.ceiling, remote.blind),
+            (0, None, Some(34))
+        );
     }
 
     #[test]
@@ -281,7 +341,10 @@ mod tests {
         let late = (PeerState::Late, PeerState::Fresh);
         let remote = remote(Sharing::Balanced, &[], &[cell(BEFORE, 1, 20)], late);
         assert_eq!((remote.cells[0].window, remote.cells[0].estimate), (W, 33));
-        assert_eq!((remote.cells[1].window, remote.cells[1].estimate), (BEFORE, 33));
+        assert_eq!(
+            (remote.cells[1].window, remote.cells[1].estimate),
+            (BEFORE, 33)
+        );
     }
 
     #[test]
@@ -289,14 +352,17 @@ mod tests {
         let down = (PeerState::Down, PeerState::Fresh);
         let remote = remote(Sharing::Balanced, &[], &[cell(W, 1, 12)], down);
         assert_eq!((remote.cells[0].known, remote.cells[0].estimate), (12, 12));
-        assert_eq!((remote.floor, remote.ceiling), (34, None));
+        assert_eq!((remote.floor, remote.ceiling), (0, None));
     }
 
     #[test]
     fn without_a_majority_a_region_keeps_to_its_part() {
         let cut = (PeerState::Down, PeerState::Down);
         let remote = remote(Sharing::Balanced, &[cell(W, 1, 5)], &[cell(W, 1, 12)], cut);
-        assert_eq!((remote.floor, remote.ceiling, remote.blind), (34, Some(34), Some(34)));
+        assert_eq!(
+            (remote.floor, remote.ceiling, remote.blind),
+            (34, Some(34), Some(34))
+        );
     }
 
     #[test]
@@ -304,7 +370,10 @@ mod tests {
         let own = [cell(W, 7, 3), cell(W, 5, 20), cell(BEFORE, 5, 60)];
         let remote = remote(Sharing::Balanced, &own, &[cell(W, 1, 40)], FRESH);
         assert_eq!((remote.cells[0].known, remote.cells[0].estimate), (60, 80));
-        assert_eq!(remote.cells[1].known, 0, "the life that counted in it is the newest of it");
+        assert_eq!(
+            remote.cells[1].known, 0,
+            "the life that counted in it is the newest of it"
+        );
     }
 
     #[test]

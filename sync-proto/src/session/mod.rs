@@ -4,6 +4,8 @@
 //! Never touches the ledger.
 
 mod dictionary;
+#[cfg(test)]
+mod tests;
 mod timers;
 
 use crate::config::MeshConfig;
