@@ -35,10 +35,13 @@ pub const CELLS_PER_PART_MAX: usize = WINDOWS_PER_PART_MAX * EPOCHS_PER_WINDOW_M
 /// Counters one peer may make us remember. Its next ones are not taken up, and told as an event.
 pub const PEER_COUNTERS_MAX: usize = COUNTERS_MAX / 2;
 
-/// A counter that nobody used for this long is forgotten.
-pub const COUNTER_IDLE_MAX: Span = Span::from_secs(15 * 60);
+/// A counter that only our own region uses, and not for this long, is forgotten: its store tells of it again at its next use.
+pub const OWN_COUNTER_IDLE_MAX: Span = Span::from_secs(15 * 60);
 
-/// When the ledger is full, counters that nobody used for this long make room.
+/// A counter that another region told of, and that nobody used for this long, is forgotten: a day's window is over by then.
+pub const SHARED_COUNTER_IDLE_MAX: Span = Span::from_secs(25 * 60 * 60);
+
+/// When the ledger is full, counters that nobody used for this long make room, our own first.
 pub const COUNTER_IDLE_WHEN_FULL_MAX: Span = Span::from_secs(60);
 
 /// How often forgotten counters are looked for.

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use crate::bounds::{
-    COUNTER_IDLE_MAX, COUNTER_IDLE_WHEN_FULL_MAX, COUNTERS_MAX, SWEEP_INTERVAL,
-    SWEEP_WHEN_FULL_INTERVAL,
+    COUNTER_IDLE_WHEN_FULL_MAX, COUNTERS_MAX, OWN_COUNTER_IDLE_MAX, SHARED_COUNTER_IDLE_MAX,
+    SWEEP_INTERVAL, SWEEP_WHEN_FULL_INTERVAL,
 };
 use crate::ids::CounterId;
 use crate::time::{MonoTime, Span};
@@ -51,7 +51,7 @@ impl Ledger {
         let due = now >= self.sweep_at;
         if due {
             self.sweep_at = now.plus(SWEEP_INTERVAL);
-            self.forget_idle(now, COUNTER_IDLE_MAX);
+            self.forget_idle(now, OWN_COUNTER_IDLE_MAX, SHARED_COUNTER_IDLE_MAX);
         }
         due
     }
@@ -64,16 +64,24 @@ impl Ledger {
     pub(super) fn make_room(&mut self, now: MonoTime) -> Result<(), Full> {
         if !self.has_room() && now >= self.sweep_when_full_at {
             self.sweep_when_full_at = now.plus(SWEEP_WHEN_FULL_INTERVAL);
-            self.forget_idle(now, COUNTER_IDLE_WHEN_FULL_MAX);
+            self.forget_idle(now, COUNTER_IDLE_WHEN_FULL_MAX, SHARED_COUNTER_IDLE_MAX);
+            if !self.has_room() {
+                self.forget_idle(now, COUNTER_IDLE_WHEN_FULL_MAX, COUNTER_IDLE_WHEN_FULL_MAX);
+            }
         }
         if self.has_room() { Ok(()) } else { Err(Full) }
     }
 
-    fn forget_idle(&mut self, now: MonoTime, idle: Span) {
+    fn forget_idle(&mut self, now: MonoTime, own: Span, shared: Span) {
         let busy: &BTreeSet<CounterId> = &self.busy;
         let names = &mut self.names;
         self.counters.retain(|id, counter| {
-            let keep = now.since(counter.touched_at) <= idle || busy.contains(id);
+            let idle_max = if counter.remotes.is_empty() {
+                own
+            } else {
+                shared
+            };
+            let keep = now.since(counter.touched_at) <= idle_max || busy.contains(id);
             if !keep {
                 names.remove(&counter.name);
             }
