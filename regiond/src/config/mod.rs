@@ -58,3 +58,27 @@ pub struct TlsFiles {
     /// Its private key.
     pub key: PathBuf,
 }
+
+impl Config {
+    /// A region on free loopback ports, for the demo and tests: embedded store, one-second ticks.
+    pub fn on_free_ports(region: RegionId, peers: Vec<Peer>) -> Self {
+        let free = SocketAddr::from(([127, 0, 0, 1], 0));
+        Self {
+            region,
+            rules: None,
+            redis: Vec::new(),
+            http: free,
+            grpc: free,
+            admin: free,
+            mesh: free,
+            peers,
+            mesh_daemon: None,
+            tls: None,
+            data: None,
+            tick: Span::from_secs(1),
+            grace: Span::from_secs(5),
+            store_deadline: Span::from_millis(3),
+            print_addresses: false,
+        }
+    }
+}
