@@ -1,96 +1,13 @@
 //! Plans and settlements, played against the embedded store: who is denied, by whom, and what it costs.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
-use std::sync::Arc;
+mod bench;
 
-use limiter_core::check::{GroupOutcome, Local, Reason, Settled};
+use bench::{Bench, PAY, decider};
+use limiter_core::check::Reason;
 use limiter_core::share::Outlook;
-use limiter_core::store::{StoreFault, Wait};
-use limiter_core::{EmbeddedStore, Engine, Facts, Plan, Request, RuleSet};
-use sync_proto::{Span, WallTime};
-
-const KEYS_MAX: usize = 1_000;
-const PAY: [(&str, &str); 3] = [("user", "u1"), ("ip", "192.0.2.1"), ("route", "/pay")];
-
-struct Bench {
-    engine: Engine,
-    store: EmbeddedStore,
-    local: EmbeddedStore,
-    plan: Plan,
-    outlook: Outlook,
-    now: WallTime,
-}
-
-impl Bench {
-    fn new(rules: &str) -> Self {
-        let rules = RuleSet::parse("rules.yaml", rules, 42).unwrap();
-        Self {
-            engine: Engine::new(Arc::new(rules)),
-            store: EmbeddedStore::new(1, KEYS_MAX),
-            local: EmbeddedStore::new(2, KEYS_MAX),
-            plan: Plan::default(),
-            outlook: Outlook::alone(),
-            now: WallTime::from_micros(1_796_083_200_000_000),
-        }
-    }
-
-    fn plan(&mut self, facts: &[(&str, &str)], cost: u64) {
-        let facts = Facts::new(facts.iter().copied()).unwrap();
-        let request = Request {
-            domain: "default",
-            facts: &facts,
-            cost,
-        };
-        self.engine
-            .plan(self.now, request, self.outlook, &mut self.plan);
-    }
-
-    fn check(&mut self, facts: &[(&str, &str)], cost: u64) -> Settled {
-        self.plan(facts, cost);
-        let store = &mut self.store;
-        let answer = |group| GroupOutcome::Stored(store.take(self.now, group));
-        let outcomes: Vec<_> = self.plan.groups.iter().map(answer).collect();
-        let settled = self.engine.settle(&self.plan, &outcomes);
-        for undo in &settled.undo {
-            self.store.undo(self.now, undo);
-        }
-        settled
-    }
-
-    /// The same while the store does not answer.
-    fn check_degraded(&mut self, facts: &[(&str, &str)], cost: u64, pods: u32) -> Settled {
-        self.plan(facts, cost);
-        let outcomes: Vec<_> = (0..self.plan.groups.len())
-            .map(|group| {
-                let local = Local {
-                    store: &mut self.local,
-                    at: self.now,
-                    pods,
-                };
-                self.engine
-                    .degrade(&self.plan, group, StoreFault::Deadline, local)
-            })
-            .collect();
-        self.engine.settle(&self.plan, &outcomes)
-    }
-
-    fn remaining(&self, settled: &Settled, id: &str) -> u64 {
-        let found = settled
-            .decision
-            .policies
-            .iter()
-            .find(|policy| policy.rule.id.as_str() == id);
-        found.unwrap().remaining
-    }
-
-    fn pass(&mut self, span: Span) {
-        self.now = self.now.plus(span);
-    }
-}
-
-fn decider(settled: &Settled) -> Option<&str> {
-    settled.decision.decided_by.as_ref().map(|id| id.as_str())
-}
+use limiter_core::store::Wait;
+use sync_proto::Span;
 
 fn ids(rules: &[limiter_core::RuleId]) -> Vec<&str> {
     rules.iter().map(limiter_core::RuleId::as_str).collect()
@@ -310,112 +227,6 @@ fn a_rule_that_is_off_does_not_exist() {
     assert!(settled.decision.shadow_denied.is_empty());
 }
 
-const THREE_MODES: &str = "
-- { id: open, key: user, algorithm: fixed_window, limit: 9, window: 60s, on_store_failure: open }
-- { id: local, key: user, algorithm: fixed_window, limit: 9, window: 60s, on_store_failure: local }
-";
-
-#[test]
-fn without_a_store_each_rule_does_what_it_says() {
-    let mut bench = Bench::new(THREE_MODES);
-    let mut story = String::new();
-    for _ in 0..4 {
-        let settled = bench.check_degraded(&PAY, 1, 3);
-        story.push(if settled.decision.allowed { 'A' } else { 'D' });
-        let modes: Vec<_> = settled
-            .decision
-            .degraded
-            .iter()
-            .map(|d| d.rule.as_str())
-            .collect();
-        assert_eq!(modes, ["open", "local"]);
-        assert!(
-            settled
-                .decision
-                .degraded
-                .iter()
-                .all(|d| d.fault == StoreFault::Deadline)
-        );
-        assert_eq!(bench.remaining(&settled, "open"), 9);
-        assert!(settled.undo.is_empty());
-    }
-    assert_eq!(story, "AAAD", "a third of nine per pod");
-}
-
-#[test]
-fn a_local_limit_is_never_divided_down_to_nothing() {
-    let mut bench = Bench::new(
-        "- { id: r, key: user, algorithm: gcra, rate: 60/60s, burst: 2, on_store_failure: local }",
-    );
-    assert!(bench.check_degraded(&PAY, 1, 10).decision.allowed);
-    let denied = bench.check_degraded(&PAY, 1, 10);
-    assert_eq!(
-        denied.decision.wait,
-        Wait::For(Span::from_secs(10)),
-        "one per second over ten pods"
-    );
-    assert_eq!(denied.decision.reason, Some(Reason::QuotaExceeded));
-}
-
-#[test]
-fn a_rule_that_fails_closed_denies_for_a_second_and_spends_no_local_units() {
-    let rules = format!(
-        "{THREE_MODES}
-- {{ id: closed, key: user, algorithm: fixed_window, limit: 9, window: 60s, on_store_failure: closed, match: {{ route: /pay }} }}
-"
-    );
-    let mut bench = Bench::new(&rules);
-    for _ in 0..20 {
-        let denied = bench.check_degraded(&PAY, 1, 1);
-        assert_eq!(decider(&denied), Some("closed"));
-        assert_eq!(denied.decision.wait, Wait::For(Span::from_secs(1)));
-        assert_eq!(denied.decision.reason, Some(Reason::StoreFailure));
-        assert_eq!(bench.remaining(&denied, "local"), 9);
-    }
-}
-
-#[test]
-fn a_shadow_rule_that_fails_closed_denies_nobody() {
-    let mut bench = Bench::new(
-        "- { id: r, key: user, algorithm: fixed_window, limit: 9, window: 60s, on_store_failure: closed, mode: shadow }",
-    );
-    let settled = bench.check_degraded(&PAY, 1, 1);
-    assert!(settled.decision.allowed);
-    assert!(settled.decision.shadow_denied.is_empty());
-    assert!(settled.decision.degraded.is_empty());
-}
-
-#[test]
-fn one_group_without_an_answer_does_not_decide_for_the_other() {
-    let mut bench = Bench::new(
-        "
-- { id: user, key: user, algorithm: fixed_window, limit: 9, window: 60s }
-- { id: ip, key: ip, algorithm: fixed_window, limit: 9, window: 60s, on_store_failure: closed }
-",
-    );
-    bench.plan(&PAY, 1);
-    let stored = GroupOutcome::Stored(bench.store.take(bench.now, &bench.plan.groups[0]));
-    let local = Local {
-        store: &mut bench.local,
-        at: bench.now,
-        pods: 1,
-    };
-    let lost = bench
-        .engine
-        .degrade(&bench.plan, 1, StoreFault::Unreachable, local);
-    let settled = bench.engine.settle(&bench.plan, &[stored, lost]);
-    assert_eq!(decider(&settled), Some("ip"));
-    assert_eq!(settled.undo.len(), 1);
-    assert_eq!(bench.remaining(&settled, "user"), 9);
-    let degraded: Vec<_> = settled
-        .decision
-        .degraded
-        .iter()
-        .map(|d| d.rule.as_str())
-        .collect();
-    assert_eq!(degraded, ["ip"]);
-}
-
 #[test]
 fn what_is_left_never_exceeds_a_buckets_burst() {
     let mut bench = Bench::new("- { id: r, key: user, algorithm: gcra, rate: 30/60s, burst: 16 }");
@@ -424,7 +235,7 @@ fn what_is_left_never_exceeds_a_buckets_burst() {
     assert_eq!((policy.limit, policy.window), (30, Span::from_secs(60)));
     assert_eq!((policy.burst, policy.remaining), (Some(16), 15));
     assert_eq!(policy.reset, Span::from_secs(2));
-    bench.pass(Span::from_secs(600));
+    bench.now = bench.now.plus(Span::from_secs(600));
     let peek = bench.check(&PAY, 0);
     assert_eq!(peek.decision.policies[0].remaining, 16);
 }
