@@ -5,6 +5,7 @@
 mod setup;
 
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use setup::{config, region};
 use sync_proto::bounds::{FRAME_BYTES_MAX, PEERS_MAX};
 use sync_proto::{
@@ -152,6 +153,11 @@ fn every_flipped_byte_is_harmless() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn any_bytes_are_harmless(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         assert_harmless(&bytes);

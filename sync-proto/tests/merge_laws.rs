@@ -1,6 +1,7 @@
 //! The laws that let frames be lost, doubled and late: merging parts is commutative, associative, idempotent and monotone, at the bounds, too.
 
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use sync_proto::bounds::{CELLS_PER_PART_MAX, COUNT_MAX};
 use sync_proto::{Cell, Epoch, Part, WindowId};
 
@@ -29,6 +30,11 @@ fn merged(a: &Part, b: &Part) -> Part {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn the_order_of_arrival_changes_nothing(
         (cells, shuffled) in cells().prop_flat_map(|cells| (Just(cells.clone()), Just(cells).prop_shuffle()))

@@ -116,6 +116,9 @@ impl Mesh {
         let (acked, base) =
             session.begin_train(now.mono, self.ledger.version(), self.config.heartbeat);
         let pieces = delta::train(&self.ledger, now.mono, acked, base);
+        if pieces.len() > 1 {
+            session.note_long_train();
+        }
         let pieces: Vec<_> = pieces
             .into_iter()
             .map(|piece| (Some(piece.train), piece.entries))

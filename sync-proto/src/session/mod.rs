@@ -72,6 +72,8 @@ struct Flight {
     first_to: u64,
     first_sent_at: MonoTime,
     to: u64,
+    /// Whether one of them has several pieces.
+    long: bool,
 }
 
 /// How a peer's life relates to what we knew.
@@ -177,6 +179,8 @@ impl Session {
         }
         if let Some(train) = frame.train {
             self.note_piece(train, frame.header.newest);
+            // The last piece is acknowledged at once, so that the next train need not repeat it.
+            self.due.heartbeat |= train.to >= frame.header.newest;
         }
         // An older frame, or a double, proves nothing about the time since.
         let came = self
@@ -203,8 +207,16 @@ impl Session {
             first_to: flight.map_or(version, |flight| flight.first_to),
             first_sent_at: flight.map_or(now, |flight| flight.first_sent_at),
             to: version,
+            long: flight.is_some_and(|flight| flight.long),
         });
         (self.acked, base)
+    }
+
+    /// The train just begun has several pieces.
+    pub(crate) fn note_long_train(&mut self) {
+        if let Some(flight) = &mut self.flight {
+            flight.long = true;
+        }
     }
 
     /// Whether anything up to `version` is neither acknowledged nor under way.
@@ -283,7 +295,8 @@ impl Session {
         }
     }
 
-    /// The peer has seen our stamp `seen`. A train sent well before it that is not acknowledged is lost: it is sent again.
+    /// The peer has seen our stamp `seen`. A train sent well before it that is not acknowledged is lost: it is sent again,
+    /// unless it is so long that it may still be arriving.
     fn judge_flight(&mut self, now: MonoTime, seen: MonoTime, heartbeat: Span) {
         let Some(flight) = self.flight else { return };
         if self.acked >= flight.to {
@@ -293,7 +306,8 @@ impl Session {
                 first_to: flight.to,
                 ..flight
             });
-        } else if seen > flight.first_sent_at
+        } else if !flight.long
+            && seen > flight.first_sent_at
             && now.since(flight.first_sent_at) > self.patience(heartbeat)
         {
             self.flight = None;
@@ -301,12 +315,9 @@ impl Session {
         }
     }
 
-    /// How long an acknowledgement may take: it waits for the peer's next heartbeat, and the link.
+    /// How long an acknowledgement may take: the peer sends it at once, and the link may be slow for a moment.
     fn patience(&self, heartbeat: Span) -> Span {
-        self.clock
-            .rtt()
-            .unwrap_or(Span::ZERO)
-            .plus(heartbeat)
-            .times(2)
+        let slow = |rtt: Span| rtt.times(2).plus(heartbeat.divided_by(4));
+        self.clock.rtt().map_or(heartbeat.times(2), slow)
     }
 }

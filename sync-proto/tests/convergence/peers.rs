@@ -2,7 +2,7 @@
 
 use sync_proto::{Epoch, MeshEvent, PeerChange, PeerState, Span, Usage, WindowId};
 
-use crate::mesh_pair::{BUSY, name};
+use crate::mesh_pair::{BUSY, Link, MeshRing, name};
 use crate::{HEALED, TICK, pair, setup};
 
 #[test]
@@ -120,4 +120,32 @@ fn a_restarted_daemon_that_is_told_less_by_its_pods_takes_nothing_back() {
     ring.record(0, &key, usage, BUSY);
     ring.run(HEALED);
     assert_eq!(ring.known(1, &key, 10), 50);
+}
+
+#[test]
+fn a_third_of_all_frames_lost_makes_no_peer_late_and_no_lag_long() {
+    let lossy = Link {
+        lost_percent: 30,
+        ..Link::steady(30)
+    };
+    let mut ring = MeshRing::new(&["mumbai", "singapore"], lossy, 5);
+    let key = name("login/a");
+    ring.run(Span::from_secs(3));
+    let mut longest = Span::ZERO;
+    for _ in 0..2_000 {
+        ring.count(0, &key, 10, 1, BUSY);
+        ring.run(Span::from_millis(50));
+        longest = longest.max(ring.status(1, 0).unwrap().lag.unwrap());
+    }
+    let late = |event: &MeshEvent| {
+        matches!(
+            event,
+            MeshEvent::PeerMoved {
+                to: PeerState::Late,
+                ..
+            }
+        )
+    };
+    assert!(!ring.events(1).iter().any(late));
+    assert!(longest < Span::from_millis(2_500), "{longest}");
 }
