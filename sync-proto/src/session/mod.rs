@@ -318,6 +318,6 @@ impl Session {
     /// How long an acknowledgement may take: the peer sends it at once, and the link may be slow for a moment.
     fn patience(&self, heartbeat: Span) -> Span {
         let slow = |rtt: Span| rtt.times(2).plus(heartbeat.divided_by(4));
-        self.clock.rtt().map_or(heartbeat.times(2), slow)
+        self.clock.rtt().map_or_else(|| heartbeat.times(2), slow)
     }
 }
