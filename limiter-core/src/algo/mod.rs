@@ -1,6 +1,23 @@
-//! The algorithms' shapes: everything a store must know to decide, in exact integers.
+//! The algorithms: what they are told, and one pure step each, in exact integers.
+//!
+//! Promises: every step means the same here and in the Lua file of the same name, to the unit and the microsecond.
+//! Never reads a clock; a clock that steps back neither refills a bucket nor reopens a window.
 
 use sync_proto::{Span, WallTime};
+
+pub(crate) mod bucket;
+pub(crate) mod counter;
+pub(crate) mod fixed_window;
+mod gcra;
+pub(crate) mod ledger;
+pub(crate) mod remote;
+pub(crate) mod remote_windows;
+mod reply;
+mod token_bucket;
+pub(crate) mod units;
+
+pub use remote::{Cold, Remote, RemoteBucket, RemotePart, RemoteWindow, RemoteWindows};
+pub use reply::{TakeReply, Wait};
 
 /// A rate: `tokens` per `per`, exact. Kept in lowest terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
