@@ -117,8 +117,8 @@ fn a_cut_lets_no_window_pass_its_bound() {
             .iter()
             .filter(|window| window.complete)
         {
-            // At worst the limit, and on top the part of the region that is cut off.
-            assert!(window.allowed <= 1_334, "seed {seed}: {window:?}");
+            // At worst the limit, on top the part of the region that is cut off, and what was on its way.
+            assert!(window.allowed <= 1_360, "seed {seed}: {window:?}");
         }
     }
 }
