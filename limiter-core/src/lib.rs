@@ -21,6 +21,7 @@ pub mod calendar;
 pub mod check;
 pub mod facts;
 pub mod render;
+pub mod rights;
 pub mod rule;
 pub mod share;
 pub mod store;

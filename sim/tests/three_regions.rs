@@ -117,8 +117,8 @@ fn a_cut_lets_no_window_pass_its_bound() {
             .iter()
             .filter(|window| window.complete)
         {
-            // At worst the limit, and on top the part of the region that is cut off.
-            assert!(window.allowed <= 1_334, "seed {seed}: {window:?}");
+            // At worst the limit, on top the part of the region that is cut off, and what was on its way.
+            assert!(window.allowed <= 1_360, "seed {seed}: {window:?}");
         }
     }
 }
@@ -154,4 +154,61 @@ fn the_age_of_counts_is_at_most_a_tick_and_the_way() {
         assert!(lag.max <= 1_500, "{pair}: {lag:?}");
         assert!(lag.p50 > 0, "{pair}: {lag:?}");
     }
+}
+
+#[test]
+fn a_count_that_is_overtaken_does_not_look_older_than_it_is() {
+    for seed in SEEDS {
+        let mut scenario = presets::three_regions(Sharing::Balanced);
+        for link in &mut scenario.links {
+            link.jitter = Span::from_millis(100);
+        }
+        let outcome = outcome(&scenario, seed);
+        for (pair, lag) in &outcome.lag_ms {
+            // A tick, the slowest way, and what the round trip is thought to be too much.
+            assert!(lag.max <= 1_400, "seed {seed}, {pair}: {lag:?}");
+        }
+    }
+}
+
+#[test]
+fn clocks_half_a_second_apart_cost_less_than_five_percent() {
+    for seed in SEEDS {
+        let mut scenario = presets::three_regions(Sharing::Balanced);
+        scenario.regions[0].offset_us = 500_000;
+        scenario.regions[2].offset_us = -500_000;
+        let outcome = outcome(&scenario, seed);
+        let acme = key(&outcome, "acme");
+        assert!(acme.worst_over_permille < 50, "seed {seed}: {acme:#?}");
+        assert!(acme.worst_under_permille < 50, "seed {seed}: {acme:#?}");
+    }
+}
+
+#[test]
+fn links_that_flap_break_no_invariant() {
+    for seed in SEEDS {
+        let mut scenario = presets::three_regions(Sharing::Balanced);
+        for flap in 0..10 {
+            cut(&mut scenario, "singapore", 5 + 4 * flap, Some(7 + 4 * flap));
+        }
+        let outcome = outcome(&scenario, seed);
+        assert_eq!(outcome.heals.len(), 10);
+        assert!(
+            outcome
+                .heals
+                .iter()
+                .all(|heal| heal.known_after_ms.is_some_and(|ms| ms <= 2_000))
+        );
+    }
+}
+
+#[test]
+fn an_estimate_of_what_is_unknown_beats_known_counts_alone() {
+    let worst = |sharing| {
+        let outcomes = SEEDS.map(|seed| outcome(&presets::three_regions(sharing), seed));
+        outcomes
+            .map(|outcome| key(&outcome, "acme").worst_over_permille)
+            .max()
+    };
+    assert!(worst(Sharing::Balanced) < worst(Sharing::Eager));
 }

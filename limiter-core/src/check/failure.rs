@@ -7,8 +7,8 @@ use sync_proto::{Span, WallTime};
 
 use super::plan::Plan;
 use crate::algo::Shape;
+use crate::rights;
 use crate::rule::OnStoreFailure;
-use crate::share::rights;
 use crate::store::{EmbeddedStore, Take, TakeGroup, Wait};
 
 /// When a client of a rule that fails closed should try again.

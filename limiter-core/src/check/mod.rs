@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use sync_proto::WallTime;
 
+use crate::rights::Outlook;
 use crate::rule::RuleSet;
-use crate::share::Outlook;
 use crate::store::StoreFault;
 
 mod decision;

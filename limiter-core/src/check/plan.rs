@@ -7,8 +7,8 @@
 use sync_proto::WallTime;
 
 use crate::facts::Facts;
+use crate::rights::{self, Outlook};
 use crate::rule::{Hit, Limit, Mode, RuleSet, Scope, Sharing};
-use crate::share::{Outlook, rights};
 use crate::store::{Cold, StoreKey, Take, TakeGroup};
 
 /// A question.

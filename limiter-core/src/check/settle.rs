@@ -9,8 +9,8 @@ use super::decision::{Decision, Degraded, PolicyState, Reason, Settled};
 use super::failure::DegradedTake;
 use super::plan::{Plan, Planned};
 use crate::algo::{Shape, Windows};
+use crate::rights;
 use crate::rule::{Limit, Mode, OnStoreFailure, Window};
-use crate::share::rights;
 use crate::store::{GroupReply, StoreFault, Take, TakeReply, Undo, Wait};
 
 /// How one group of a plan was answered.

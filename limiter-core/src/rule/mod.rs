@@ -13,11 +13,15 @@ pub struct RuleId(pub(crate) Arc<str>);
 
 impl RuleId {
     /// The id.
-    pub fn as_str(&self) -> &str { &self.0 }
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 impl std::fmt::Display for RuleId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.pad(&self.0) }
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&self.0)
+    }
 }
 
 /// What a rule's verdict does.
@@ -163,11 +167,17 @@ pub struct Hit {
 
 impl Hit {
     /// The limit that holds.
-    pub fn limit(&self) -> &Limit { unimplemented!() }
+    pub fn limit(&self) -> &Limit {
+        unimplemented!()
+    }
     /// What a store must know, for a request at about `near` (matters for calendar windows alone).
-    pub fn shape(&self, _near: WallTime) -> Option<Shape> { unimplemented!() }
+    pub fn shape(&self, _near: WallTime) -> Option<Shape> {
+        unimplemented!()
+    }
     /// The name under which regions tell each other of this counter; absent for scope `region`.
-    pub fn counter(&self) -> Option<CounterName> { unimplemented!() }
+    pub fn counter(&self) -> Option<CounterName> {
+        unimplemented!()
+    }
 }
 
 /// A counter name looked up in a set: what the fold needs.
@@ -192,13 +202,21 @@ pub struct RuleSet {
 
 impl RuleSet {
     /// Reads rules in either dialect. `source` is the file's name, for errors.
-    pub fn parse(_source: &str, _text: &str, _version: u64) -> Result<Self, RuleErrors> { unimplemented!() }
+    pub fn parse(_source: &str, _text: &str, _version: u64) -> Result<Self, RuleErrors> {
+        unimplemented!()
+    }
     /// The rules that apply, by `order` and then file order; missing-key skips are counted in the return value.
-    pub fn matching(&self, _domain: &str, _facts: &Facts, _hits: &mut Vec<Hit>) -> Skipped { unimplemented!() }
+    pub fn matching(&self, _domain: &str, _facts: &Facts, _hits: &mut Vec<Hit>) -> Skipped {
+        unimplemented!()
+    }
     /// The counter of this name; none when no rule of this set has it (any more).
-    pub fn resolve(&self, _name: &CounterName, _near: WallTime) -> Option<Resolved> { unimplemented!() }
+    pub fn resolve(&self, _name: &CounterName, _near: WallTime) -> Option<Resolved> {
+        unimplemented!()
+    }
     /// All rules, in file order.
-    pub fn rules(&self) -> &[Arc<Rule>] { unimplemented!() }
+    pub fn rules(&self) -> &[Arc<Rule>] {
+        unimplemented!()
+    }
 }
 
 /// What `matching` left out.

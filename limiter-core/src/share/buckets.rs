@@ -7,9 +7,9 @@
 
 use sync_proto::{CounterView, Epoch, MonoTime, PartView, PeerState, WindowId};
 
-use super::rights::{self, grown};
 use super::standing::Standing;
 use crate::algo::Rate;
+use crate::rights::{self, grown};
 use crate::rule::{OnPartition, Sharing};
 use crate::store::{RemoteBucket, RemotePart};
 

@@ -20,14 +20,14 @@ mod following;
 mod push;
 mod report;
 mod reporter;
-pub mod rights;
 mod silence;
 mod standing;
 mod tally;
 mod windows;
 
+pub use crate::rights::Outlook;
 pub use folder::{Folder, FolderConfig};
-pub use report::{Outlook, ReportReply, UsageEntry, UsageReport};
+pub use report::{ReportReply, UsageEntry, UsageReport};
 pub use reporter::Reporter;
 
 /// Whether regions tell each other of this rule's counters.

@@ -7,8 +7,8 @@
 
 use sync_proto::{CounterView, PartView, Push, WindowId};
 
-use super::rights;
 use crate::algo::{Rate, Shape};
+use crate::rights;
 
 /// What is known of a counter when its push is decided.
 pub(super) struct Use<'a> {

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use sync_proto::{CounterName, Incarnation, MonoTime, Span};
 
 use super::tally::{Sight, Tally};
-use super::{ReportReply, UsageReport, is_shared, rights};
+use super::{ReportReply, UsageReport, is_shared};
 use crate::algo::Shape;
 use crate::bounds::{REPORT_ENTRIES_MAX, REPORT_SPACING, REPORTER_KEYS_MAX};
 use crate::check::{GroupOutcome, Plan, Planned, gives_back, is_denied};
+use crate::rights;
 use crate::store::{StoreKey, Take, TakeReply};
 
 /// A counter that nobody used for so many ticks is forgotten.

@@ -6,7 +6,7 @@
 
 use sync_proto::{Epoch, Now, Span};
 
-use super::rights;
+use crate::rights;
 use crate::store::RemotePart;
 
 /// What is kept of one silence.

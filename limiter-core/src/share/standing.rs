@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use sync_proto::{Mesh, Now, PeerState, RegionId};
 
-use super::rights;
+use crate::rights;
 
 /// The regions that share limits, at one moment.
 #[derive(Clone, Debug)]

@@ -7,9 +7,9 @@
 use sync_proto::{CounterView, Epoch, Now, PartView, PeerState, Span, WindowId};
 
 use super::push::count_in;
-use super::rights::grown;
 use super::standing::Standing;
 use crate::algo::Windows;
+use crate::rights::grown;
 use crate::rule::{OnPartition, Sharing};
 use crate::store::{RemoteWindow, RemoteWindows};
 

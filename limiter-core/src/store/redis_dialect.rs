@@ -14,7 +14,9 @@ pub enum Script {
 
 impl Script {
     /// The Lua source.
-    pub fn source(self) -> &'static str { unimplemented!() }
+    pub fn source(self) -> &'static str {
+        unimplemented!()
+    }
 }
 
 /// KEYS and ARGV of one call.
@@ -27,12 +29,22 @@ pub struct Call {
 }
 
 /// A take as a call.
-pub fn encode_take(_group: &TakeGroup) -> Call { unimplemented!() }
+pub fn encode_take(_group: &TakeGroup) -> Call {
+    unimplemented!()
+}
 /// A take's reply: the script returns a flat list of integers.
-pub fn decode_take(_group: &TakeGroup, _reply: &[i64]) -> Result<GroupReply, StoreFault> { unimplemented!() }
+pub fn decode_take(_group: &TakeGroup, _reply: &[i64]) -> Result<GroupReply, StoreFault> {
+    unimplemented!()
+}
 /// An undo as a call. Its reply carries nothing.
-pub fn encode_undo(_undo: &Undo) -> Call { unimplemented!() }
+pub fn encode_undo(_undo: &Undo) -> Call {
+    unimplemented!()
+}
 /// A fold as a call.
-pub fn encode_fold(_fold: &Fold) -> Call { unimplemented!() }
+pub fn encode_fold(_fold: &Fold) -> Call {
+    unimplemented!()
+}
 /// A fold's reply.
-pub fn decode_fold(_reply: &[i64]) -> Result<FoldReply, StoreFault> { unimplemented!() }
+pub fn decode_fold(_reply: &[i64]) -> Result<FoldReply, StoreFault> {
+    unimplemented!()
+}

@@ -182,12 +182,11 @@ impl Session {
             // The last piece is acknowledged at once, so that the next train need not repeat it.
             self.due.heartbeat |= train.to >= frame.header.newest;
         }
-        // An older frame, or a double, proves nothing about the time since.
-        let came = self
-            .stamp
-            .filter(|(stamp, _)| *stamp == frame.header.sent_at);
-        if let Some((_, came)) = came.filter(|_| self.have >= frame.header.newest) {
-            self.clock.note_current(self.clock.sent_time(came));
+        // What was true when it was sent stays true when a later frame overtakes it.
+        if let Some((stamp, came)) = self.stamp.filter(|_| self.have >= frame.header.newest) {
+            let before = Span::from_micros(stamp.saturating_sub(frame.header.sent_at));
+            self.clock
+                .note_current(self.clock.sent_time(came).minus(before));
         }
     }
 

@@ -106,9 +106,12 @@ pub(crate) const BANS: &[Ban] = &[
     Ban {
         rule: 9,
         words: &["::*;"],
-        instead: "name what is used; only a unit test may write `use super::*`",
+        instead: "name what is used; only tests may write `use super::*` and a prelude's `*`",
         applies: |file, line| {
-            source(file, line) || tests(file, line) && !line.text.contains("super::*")
+            let known = ["super::*", "prelude::*"]
+                .iter()
+                .any(|glob| line.code.contains(glob));
+            source(file, line) || tests(file, line) && !known
         },
         everywhere: false,
         example: "sync-proto/src/lib.rs",
@@ -144,7 +147,11 @@ pub(crate) const BANS: &[Ban] = &[
         rule: 12,
         words: &["async_trait", "cfg(feature", "async-trait"],
         instead: "use an enum; choose at run time",
-        applies: |file, line| rust(file, line) || manifest(file, line),
+        // tonic's own traits cannot be implemented without it.
+        applies: |file, line| {
+            let ours = !line.code.contains("#[tonic::async_trait]");
+            manifest(file, line) || rust(file, line) && ours
+        },
         everywhere: false,
         example: "regiond/Cargo.toml",
     },

@@ -8,7 +8,43 @@ use sync_proto::Span;
 use crate::algo::{Rate, Shape};
 use crate::bounds::CAPACITY_UNITS_MAX;
 
-use super::Outlook;
+/// What a pod knows of the mesh: enough to decide while nothing has been folded in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// Configured regions, ours included.
+    pub regions: u32,
+    /// Our place among them by name, from 0: remainders of a split go to the first ones.
+    pub rank: u32,
+    /// Whether every one of them is heard and up to date.
+    pub fresh: bool,
+    /// Whether more than half of them, ourselves included, are.
+    pub majority: bool,
+    /// Live pods in this region.
+    pub pods: u32,
+}
+
+impl Outlook {
+    /// Of a region of one pod that shares with nobody.
+    pub const fn alone() -> Self {
+        Self {
+            regions: 1,
+            rank: 0,
+            fresh: true,
+            majority: true,
+            pods: 1,
+        }
+    }
+
+    /// What is left of it when the daemon that told it has been silent for too long: nobody is heard.
+    pub const fn blinded(self) -> Self {
+        let alone = self.regions <= 1;
+        Self {
+            fresh: alone,
+            majority: alone,
+            ..self
+        }
+    }
+}
 
 /// The part of `total` that the region of this rank has: remainders go to the first ones.
 pub fn part(total: u64, regions: u32, rank: u32) -> u64 {
