@@ -1,1 +1,10 @@
-//! Pending.
+//! Fixtures of the black-box tests: servers of one's own, and waiting without sleeping.
+//!
+//! Promises: every server picks a free port, keeps its files in a directory that goes with it, and is killed by its
+//! own process id when it is dropped.
+
+mod redis_server;
+mod wait;
+
+pub use redis_server::RedisServer;
+pub use wait::wait_until;
