@@ -185,79 +185,35 @@ fn what_is_known_of_a_window_never_shrinks() {
     );
 }
 
+/// What is admitted of 100 while the fold is fresh, and how much more once it is stale.
+fn bounded(remote: RemoteWindows) -> (usize, usize) {
+    let mut store = store();
+    let take = take("a", minute(100));
+    fold_windows(&mut store, SECOND, &take, remote);
+    let fresh = admitted(&mut store, 2 * SECOND, &take, 200);
+    (fresh, admitted(&mut store, 20 * SECOND, &take, 200))
+}
+
 #[test]
 fn floor_ceiling_and_blind_bound_what_a_region_admits() {
-    let full = cell(100, 100, 0);
-    let empty = cell(0, 0, 0);
-    let cases = [
-        (
-            RemoteWindows {
-                floor: 7,
-                ..told(full)
-            },
-            7,
-            0,
-        ),
-        (
-            RemoteWindows {
-                ceiling: Some(40),
-                ..told(empty)
-            },
-            40,
-            0,
-        ),
-        (
-            RemoteWindows {
-                floor: 50,
-                ceiling: Some(40),
-                ..told(empty)
-            },
-            50,
-            0,
-        ),
-        (
-            RemoteWindows {
-                ceiling: Some(40),
-                blind: Some(45),
-                ..told(empty)
-            },
-            40,
-            5,
-        ),
-        (
-            RemoteWindows {
-                floor: 7,
-                blind: Some(5),
-                ..told(full)
-            },
-            7,
-            0,
-        ),
-        (
-            RemoteWindows {
-                floor: 900,
-                blind: Some(900),
-                ..told(full)
-            },
-            100,
-            0,
-        ),
-    ];
-    for (remote, fresh, more_when_stale) in cases {
-        let mut store = store();
-        let take = take("a", minute(100));
-        fold_windows(&mut store, SECOND, &take, remote.clone());
-        assert_eq!(
-            admitted(&mut store, 2 * SECOND, &take, 200),
-            fresh,
-            "{remote:?}"
-        );
-        assert_eq!(
-            admitted(&mut store, 20 * SECOND, &take, 200),
-            more_when_stale,
-            "{remote:?}"
-        );
-    }
+    let used_up = || told(cell(100, 100, 0));
+    let unused = || told(cell(0, 0, 0));
+    let floor = |floor: u64, remote: RemoteWindows| RemoteWindows { floor, ..remote };
+    let ceiling = |units: u64, remote: RemoteWindows| RemoteWindows {
+        ceiling: Some(units),
+        ..remote
+    };
+    let blind = |units: u64, remote: RemoteWindows| RemoteWindows {
+        blind: Some(units),
+        ..remote
+    };
+
+    assert_eq!(bounded(floor(7, used_up())), (7, 0));
+    assert_eq!(bounded(ceiling(40, unused())), (40, 0));
+    assert_eq!(bounded(floor(50, ceiling(40, unused()))), (50, 0));
+    assert_eq!(bounded(blind(45, ceiling(40, unused()))), (40, 5));
+    assert_eq!(bounded(blind(5, floor(7, used_up()))), (7, 0));
+    assert_eq!(bounded(blind(900, floor(900, used_up()))), (100, 0));
 }
 
 #[test]
