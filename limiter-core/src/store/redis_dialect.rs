@@ -5,6 +5,8 @@
 //! answer an error that begins with `CORRUPT` (or the server's own `WRONGTYPE`), which is [`StoreFault::Corrupt`].
 //! Never opens a connection, never computes a script's SHA-1.
 
+use std::sync::LazyLock;
+
 use sync_proto::{Epoch, Span, WallTime, WindowId};
 
 use super::{
@@ -27,28 +29,51 @@ pub enum Script {
     Fold,
 }
 
-macro_rules! script {
-    ($operation:literal) => {
-        concat!(
-            include_str!("../algo/prelude.lua"),
-            include_str!("../algo/token_bucket.lua"),
-            include_str!("../algo/gcra.lua"),
-            include_str!("../algo/bucket.lua"),
-            include_str!("../algo/fixed_window.lua"),
-            include_str!($operation),
-        )
-    };
-}
-
 impl Script {
     /// The Lua source.
-    pub const fn source(self) -> &'static str {
+    pub fn source(self) -> &'static str {
         match self {
-            Self::Take => script!("take.lua"),
-            Self::Undo => script!("undo.lua"),
-            Self::Fold => script!("fold.lua"),
+            Self::Take => &TAKE,
+            Self::Undo => &UNDO,
+            Self::Fold => &FOLD,
         }
     }
+}
+
+static TAKE: LazyLock<String> = LazyLock::new(|| put_together(include_str!("take.lua")));
+static UNDO: LazyLock<String> = LazyLock::new(|| put_together(include_str!("undo.lua")));
+static FOLD: LazyLock<String> = LazyLock::new(|| put_together(include_str!("fold.lua")));
+
+/// What a line `--> name` in a script stands for.
+const PIECES: [(&str, &str); 9] = [
+    ("prelude", include_str!("../algo/prelude.lua")),
+    ("layout", include_str!("../algo/layout.lua")),
+    ("bucket_open", include_str!("../algo/bucket_open.lua")),
+    ("bucket_wait", include_str!("../algo/bucket_wait.lua")),
+    ("bucket_write", include_str!("../algo/bucket_write.lua")),
+    ("ledger", include_str!("../algo/ledger.lua")),
+    (
+        "fixed_window_open",
+        include_str!("../algo/fixed_window_open.lua"),
+    ),
+    (
+        "fixed_window_write",
+        include_str!("../algo/fixed_window_write.lua"),
+    ),
+    ("told_windows", include_str!("../algo/told_windows.lua")),
+];
+
+/// A script with its pieces in place. They share locals instead of being functions, which a script would make anew
+/// in each call.
+fn put_together(script: &str) -> String {
+    let mut whole = String::new();
+    for line in script.lines() {
+        let name = line.trim_start().strip_prefix("--> ");
+        let piece = name.and_then(|name| PIECES.iter().find(|(piece, _)| *piece == name));
+        whole.push_str(piece.map_or(line, |(_, text)| text.trim_end()));
+        whole.push('\n');
+    }
+    whole
 }
 
 /// KEYS and ARGV of one call.

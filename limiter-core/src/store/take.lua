@@ -1,27 +1,63 @@
+--> prelude
 -- Checks all, then takes all. KEYS: the counters. ARGV[i + 1]: a take, packed.
 -- Reply: now, taken, then for each take nine integers; see decode_take.
 local opened, passed, some = {}, true, 0
 for i = 1, #KEYS do
   local value, arg = call('GET', KEYS[i]), ARGV[i + 1]
-  local c
-  if byte(arg) < 3 then c = bucket_open(value, arg) else c = window_open(value, arg) end
-  if not c then return corrupt() end
-  opened[i] = c
-  passed = passed and (c.ok or c.shadow == 1)
-  some = max(some, c.cost)
+  --> layout
+  if byte(arg) < 3 then
+    --> bucket_open
+    local wanted = max(cost, 1)
+    local ok = wanted <= burst and owed + wanted * per <= capacity
+    passed, some = passed and (ok or shadow == 1), max(some, cost)
+    opened[i] = {kind, ok, cost, count_rejected, at, owed, consumed, epoch, tokens, per, burst, full, capacity, part,
+      others, ends, rate, blind, folded, stale_after, lift, charged}
+  else
+    --> fixed_window_open
+    local ok = max(cost, 1) <= bound - own
+    passed, some = passed and (ok or shadow == 1), max(some, cost)
+    opened[i] = {kind, ok, cost, count_rejected, at, own, start, stop, epoch, limit, bound, used, ends, told}
+  end
 end
 local reply = {now, passed and some > 0 and 1 or 0}
 for i = 1, #KEYS do
-  local c, taken = opened[i], 0
-  if passed and c.ok then
-    taken = c.cost
-  elseif c.count_rejected == 1 then
-    taken = min(c.cost, c.room)
-  end
-  if c.kind < 3 then
-    bucket_take(KEYS[i], c, taken, reply, 9 * i - 7)
+  local key, n = KEYS[i], 9 * i - 7
+  local taken, wait, reset = 0, 0, 0
+  if opened[i][1] < 3 then
+    local kind, ok, cost, count_rejected, at, owed, consumed, epoch, tokens, per, burst, full, capacity, part,
+      others, ends, rate, blind, folded, stale_after, lift, charged = unpack(opened[i], 1, 22)
+    local room = floor(max(0, capacity - owed) / per)
+    if ok and passed then
+      taken = cost
+    elseif count_rejected == 1 then
+      taken = min(cost, room)
+    end
+    if taken > 0 then
+      owed, consumed = owed + taken * per, consumed + taken
+      room = floor(max(0, capacity - owed) / per)
+      --> bucket_write
+    end
+    --> bucket_wait
+    reply[n + 1], reply[n + 2], reply[n + 3] = ok and 1 or 0, room, consumed
+    reply[n + 4], reply[n + 5], reply[n + 6] = 0, epoch, wait
+    reply[n + 7], reply[n + 8], reply[n + 9] = reset, ends > 0 and 1 or 0, 0
   else
-    window_take(KEYS[i], c, taken, reply, 9 * i - 7)
+    local _, ok, cost, count_rejected, at, own, start, stop, epoch, limit, bound, used, ends, told =
+      unpack(opened[i], 1, 14)
+    if ok and passed then
+      taken = cost
+    elseif count_rejected == 1 then
+      taken = min(cost, max(0, bound - own))
+    end
+    if taken > 0 then
+      own = own + taken
+      --> fixed_window_write
+    end
+    if not ok then wait = max(cost, 1) > limit and -1 or max(0, stop - at) end
+    if own > 0 or used > 0 then reset = max(0, stop - at) end
+    reply[n + 1], reply[n + 2], reply[n + 3] = ok and 1 or 0, max(0, bound - own), own
+    reply[n + 4], reply[n + 5], reply[n + 6] = start, epoch, wait
+    reply[n + 7], reply[n + 8], reply[n + 9] = reset, ends > 0 and 1 or 0, used
   end
 end
 return reply
