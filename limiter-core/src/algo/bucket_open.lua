@@ -3,7 +3,8 @@
 -- fraction, of a GCRA; then, when others' use has been folded in: rate, blind, folded, stale_after, lift, charged.
 local kind, shadow, count_rejected, cost, tokens, per, burst, cold, cold_others =
   unpack_from('<BBBI8I8I8I8I8I8', arg)
-local full = min(EXACT, burst * per)
+local full = burst * per
+if full > EXACT then full = EXACT end
 local at, owed, consumed, epoch = now, 0, 0, now
 -- Units per millisecond that go to others now; when the fold is stale, zero without one.
 local others, ends = 0, 0
@@ -11,15 +12,17 @@ local rate, blind, folded, stale_after, lift, charged
 if value and layout == kind then
   local _, expires, own, life, time, level, fraction =
     unpack_from(kind == 1 and '<BI7I7I7I7I7' or '<BI7I7I7I7I7I7', value)
-  if max(now, time) < expires then
-    at, consumed, epoch = max(now, time), own, life
+  if time > at then at = time end
+  if at < expires then
+    consumed, epoch = own, life
     local micros, before = at - time, level
     if kind == 1 then
-      owed = max(0, level - micros * tokens)
+      owed = level - micros * tokens
     else
       before = (level - time) * tokens + fraction
-      owed = max(0, (level - at) * tokens + fraction)
+      owed = (level - at) * tokens + fraction
     end
+    if owed < 0 then owed = 0 end
     -- Milliseconds for which others are charged: by a fresh fold, and by a stale one.
     local fresh, stale = 0, 0
     if size > plain then
@@ -45,6 +48,8 @@ if value and layout == kind then
       if rate then charged = min(EXACT, charged + counted) end
     end
     if rate then lift = max(0, owed - max(0, max(0, before - lift) - micros * tokens)) end
+  else
+    at = now
   end
 end
 local capacity, part = full, cold > 0 and not rate

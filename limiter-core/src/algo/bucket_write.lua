@@ -5,7 +5,8 @@ if part then
 else
   micros = ceil(owed / tokens)
 end
-local expires, state = max(ends, at + micros)
+local expires, state = at + micros, nil
+if ends > expires then expires = ends end
 if kind == 1 then
   state = pack('<BI7I7I7I7I7', 1, expires, consumed, epoch, at, owed)
 else
@@ -13,4 +14,4 @@ else
   state = pack('<BI7I7I7I7I7I7', 2, expires, consumed, epoch, at, at + whole, owed - whole * tokens)
 end
 if rate then state = state .. pack('<I7I7I7I7I7I7', rate, blind, folded, stale_after, lift, charged) end
-call('SET', key, state, 'PX', max(0, ceil((expires - now) / 1000)) + grace)
+call('SET', key, state, 'PX', ceil((expires - now) / 1000) + grace)

@@ -9,8 +9,8 @@ local live = false
 local window1, known1, estimate1, rate1, window2, known2, estimate2, rate2, carry, least, ceiling, blind, folded, stale_after
 if value and layout == 3 then
   local _, expires, life, start, count = unpack_from('<BI7I7I7I7', value)
-  if max(now, start) < expires then
-    live, at, epoch, since, own = true, max(now, start), life, start, count
+  if (now > start and now or start) < expires then
+    live, at, epoch, since, own = true, now > start and now or start, life, start, count
     if size > plain then
       told = string.sub(value, plain + 1)
       window1, known1, estimate1, rate1, window2, known2, estimate2, rate2, carry, least, ceiling, blind, folded,
@@ -21,7 +21,7 @@ if value and layout == 3 then
 end
 local start, stop
 if kind == 3 then
-  local length, phase = max(e0, 1), e1
+  local length, phase = e0 > 0 and e0 or 1, e1
   if at < phase then
     start, stop = 0, phase
   else

@@ -7,26 +7,33 @@ for i = 1, #KEYS do
   --> layout
   if byte(arg) < 3 then
     --> bucket_open
-    local wanted = max(cost, 1)
+    local wanted = cost > 0 and cost or 1
     local ok = wanted <= burst and owed + wanted * per <= capacity
-    passed, some = passed and (ok or shadow == 1), max(some, cost)
+    passed, some = passed and (ok or shadow == 1), some + cost
     opened[i] = {kind, ok, cost, count_rejected, at, owed, consumed, epoch, tokens, per, burst, full, capacity, part,
       others, ends, rate, blind, folded, stale_after, lift, charged}
   else
     --> fixed_window_open
-    local ok = max(cost, 1) <= bound - own
-    passed, some = passed and (ok or shadow == 1), max(some, cost)
+    local ok = (cost > 0 and cost or 1) <= bound - own
+    passed, some = passed and (ok or shadow == 1), some + cost
     opened[i] = {kind, ok, cost, count_rejected, at, own, start, stop, epoch, limit, bound, used, ends, told}
   end
 end
-local reply = {now, passed and some > 0 and 1 or 0}
+local took = passed and some > 0 and 1 or 0
+-- As long as the usual replies from the start: a table that grows is copied.
+local reply = {now, took}
+if #KEYS == 1 then
+  reply = {now, took, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+elseif #KEYS == 2 then
+  reply = {now, took, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+end
 for i = 1, #KEYS do
   local key, n = KEYS[i], 9 * i - 7
   local taken, wait, reset = 0, 0, 0
   if opened[i][1] < 3 then
     local kind, ok, cost, count_rejected, at, owed, consumed, epoch, tokens, per, burst, full, capacity, part,
       others, ends, rate, blind, folded, stale_after, lift, charged = unpack(opened[i], 1, 22)
-    local room = floor(max(0, capacity - owed) / per)
+    local room = owed < capacity and floor((capacity - owed) / per) or 0
     if ok and passed then
       taken = cost
     elseif count_rejected == 1 then
@@ -34,7 +41,7 @@ for i = 1, #KEYS do
     end
     if taken > 0 then
       owed, consumed = owed + taken * per, consumed + taken
-      room = floor(max(0, capacity - owed) / per)
+      room = owed < capacity and floor((capacity - owed) / per) or 0
       --> bucket_write
     end
     --> bucket_wait
@@ -53,9 +60,10 @@ for i = 1, #KEYS do
       own = own + taken
       --> fixed_window_write
     end
-    if not ok then wait = max(cost, 1) > limit and -1 or max(0, stop - at) end
-    if own > 0 or used > 0 then reset = max(0, stop - at) end
-    reply[n + 1], reply[n + 2], reply[n + 3] = ok and 1 or 0, max(0, bound - own), own
+    local room = own < bound and bound - own or 0
+    if not ok then wait = (cost > 0 and cost or 1) > limit and -1 or stop - at end
+    if own > 0 or used > 0 then reset = stop - at end
+    reply[n + 1], reply[n + 2], reply[n + 3] = ok and 1 or 0, room, own
     reply[n + 4], reply[n + 5], reply[n + 6] = start, epoch, wait
     reply[n + 7], reply[n + 8], reply[n + 9] = reset, ends > 0 and 1 or 0, used
   end
