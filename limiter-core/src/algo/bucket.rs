@@ -58,7 +58,7 @@ struct Others {
     blind: u64,
     folded: u64,
     stale_after: u64,
-    /// What of the present debt is there only because they were taken to go on.
+    /// What of the present debt is there only because they were taken to go on; all of it when this is more.
     lift: u64,
     /// What they were charged since the fold, drained or not.
     charged: u64,
@@ -127,9 +127,6 @@ impl Bucket {
             .saturating_sub(product(cost, terms.per));
         self.level = Level::new(terms, owed, time);
         self.consumed = self.consumed.saturating_sub(cost);
-        if let Some(others) = &mut self.others {
-            others.lift = others.lift.min(owed);
-        }
     }
 
     /// Charges what `remote` tells and has not been charged yet. The bucket begins if there was none.

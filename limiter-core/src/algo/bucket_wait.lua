@@ -16,9 +16,7 @@ else
     local alone = ceil(much / tokens)
     local micros = part and EXACT or max(alone, ceil(full / tokens))
     if left > 0 then micros = min(micros, max(alone, min(EXACT, ceil(much / left) * 1000))) end
-    if much == 0 then
-      micros = 0
-    end
-    if what == 2 then reset = micros elseif missing > 0 then wait = micros end
+    if what == 1 and much > 0 then wait = micros end
+    if what == 2 and much > 0 then reset = micros end
   end
 end

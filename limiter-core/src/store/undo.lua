@@ -12,7 +12,7 @@ if kind > 2 then
   if layout ~= 3 then return 0 end
   local _, expires, life, start, own = unpack_from('<BI7I7I7I7', value)
   if life ~= epoch or start ~= window or max(now, start) >= expires then return 0 end
-  state = pack('<BI7I7I7I7', 3, expires, life, start, max(0, own - cost)) .. string.sub(value, plain + 1)
+  state = pack('<BI7I7I7I7', 3, expires, life, start, max(0, own - cost))
 else
   if layout ~= kind then return 0 end
   local tokens, per = unpack_from('<I8I8', arg, 12)
@@ -27,10 +27,6 @@ else
     local whole = floor(owed / tokens)
     state = pack('<BI7I7I7I7I7I7', 2, expires, consumed, life, time, time + whole, owed - whole * tokens)
   end
-  if size > plain then
-    local rate, blind, folded, stale_after, lift, charged = unpack_from('<I7I7I7I7I7I7', value, plain + 1)
-    state = state .. pack('<I7I7I7I7I7I7', rate, blind, folded, stale_after, min(lift, owed), charged)
-  end
 end
-call('SET', key, state, 'KEEPTTL')
+call('SET', key, state .. string.sub(value, plain + 1), 'KEEPTTL')
 return 0

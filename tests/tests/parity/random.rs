@@ -121,6 +121,7 @@ fn random_fold(dice: &mut Dice, key: &StoreKey, shape: Shape, windows: &[u64]) -
 fn step(dice: &mut Dice, now: u64) -> u64 {
     match dice.below(20) {
         0 => now - dice.below(3 * SECOND),
+        1 if dice.one_in(4) => now + dice.below(300 * SECOND),
         1 => now + dice.below(40 * SECOND),
         2..=5 => now + dice.below(2 * SECOND),
         6..=12 => now + dice.below(50_000),
