@@ -20,11 +20,13 @@ pub mod bounds;
 pub mod calendar;
 pub mod check;
 pub mod facts;
+mod key;
 pub mod render;
 pub mod rights;
 pub mod rule;
 pub mod share;
 pub mod store;
+pub mod yaml;
 
 pub use check::{Decision, Engine, Plan, Request};
 pub use facts::Facts;

@@ -123,7 +123,7 @@ fn start_region(
     rules: &Path,
     certificates: &Path,
 ) -> Region {
-    let redis = RedisServer::start();
+    let redis = RedisServer::start().expect("redis-server starts");
     let own = |kind: &str| certificates.join(format!("{name}.{kind}"));
     let mut mesh_args = strings(&["mesh", "--region", name, "--redis", &redis.url()]);
     mesh_args.extend(strings(&["--rules", &rules.display().to_string()]));

@@ -1,9 +1,25 @@
 //! Waiting for a condition with a deadline: the only way a test may let time pass.
 
-use std::time::Duration;
+use std::thread::park_timeout;
+use std::time::{Duration, Instant};
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// Looks until `condition` holds. False when `patience` is over first. For tests without a runtime.
+#[must_use]
+pub fn wait_until(patience: Duration, mut condition: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + patience;
+    loop {
+        if condition() {
+            return true;
+        }
+        if Instant::now() >= deadline {
+            return false;
+        }
+        park_timeout(LOOK);
+    }
+}
 
 /// Looks until `look` finds something, for `patience` at most.
 pub async fn poll_until<T>(patience: Duration, mut look: impl AsyncFnMut() -> Option<T>) -> Option<T> {

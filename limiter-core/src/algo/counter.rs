@@ -5,11 +5,12 @@
 
 use sync_proto::{Epoch, Span, WindowId};
 
-use super::bucket::{Account, Bucket, Terms};
+use super::bucket::{Account, Bucket};
 use super::fixed_window::{Count, FixedWindow};
 use super::ledger::Ledger;
 use super::remote::{Cold, Remote};
 use super::reply::TakeReply;
+use super::terms::Terms;
 use super::{Shape, Windows};
 
 /// What a store keeps of one counter.

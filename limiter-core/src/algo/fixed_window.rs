@@ -95,7 +95,7 @@ impl Count {
             && start < state.start
         {
             // The windows told of end before the one that is counted already.
-            (start, end) = (state.start, state.start + (end - start));
+            (start, end) = (state.start, at + 1);
         }
         let used = told.map_or(0, |told| told.used(start, at));
         let bound = match (told, cold) {
@@ -200,7 +200,8 @@ impl Count {
     }
 }
 
-/// Start and end of the window that `at` is in; the first or the last one told of when it is in none.
+/// Start and end of the window that `at` is in. Of edges, the first or the last window goes on when it is in none:
+/// then the store's clock is off by a window, and a count that ends late is better than none.
 fn window_at(windows: Windows, at: u64) -> (u64, u64) {
     match windows {
         Windows::Every { length, phase } => {
@@ -213,15 +214,11 @@ fn window_at(windows: Windows, at: u64) -> (u64, u64) {
                 None => (0, phase),
             }
         }
-        Windows::Edges(edges) => {
-            let [e0, e1, e2, e3] = edges.map(|edge| exact(edge.as_micros()));
-            if at < e1 {
-                (e0, e1)
-            } else if at < e2 {
-                (e1, e2)
-            } else {
-                (e2, e3)
-            }
-        }
+        Windows::Edges(edges) => match edges.map(|edge| exact(edge.as_micros())) {
+            [e0, e1, _, _] if at < e1 => (e0, e1),
+            [_, e1, e2, _] if at < e2 => (e1, e2),
+            [_, _, e2, e3] if at < e3 => (e2, e3),
+            [_, _, e2, e3] => (e2, at + e3.saturating_sub(e2).max(1)),
+        },
     }
 }

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::bucket::Terms;
 use super::remote::RemotePart;
+use super::terms::Terms;
 use super::units::{LEDGER_GRACE_MICROS, LEDGER_PARTS_MAX, exact, product};
 
 /// Totals applied, by part.

@@ -13,6 +13,7 @@ pub(crate) mod ledger;
 pub(crate) mod remote;
 pub(crate) mod remote_windows;
 mod reply;
+pub(crate) mod terms;
 mod token_bucket;
 pub(crate) mod units;
 

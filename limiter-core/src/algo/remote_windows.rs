@@ -114,10 +114,13 @@ pub(crate) fn newest(cells: &[RemoteWindow]) -> [Option<RemoteWindow>; 2] {
         let cell = RemoteWindow {
             window: cell.window,
             known: exact(cell.known),
-            estimate: exact(cell.estimate),
+            estimate: exact(cell.estimate.max(cell.known)),
             rate_milli: exact(cell.rate_milli),
         };
         let newer = |kept: Option<RemoteWindow>| kept.is_none_or(|kept| cell.window > kept.window);
+        if kept.iter().flatten().any(|kept| kept.window == cell.window) {
+            continue;
+        }
         if newer(kept[0]) {
             kept = [Some(cell), kept[0]];
         } else if newer(kept[1]) {

@@ -1,11 +1,29 @@
-//! Rules: only valid ones exist.
+//! Rules: what people may write, checked once, so that only valid ones exist.
+//!
+//! Promises: a set is taken whole or refused whole, with everything that is wrong with it. Never asks a store.
+
+mod compile;
+mod duration;
+mod limit;
+mod matcher;
+mod policy;
+mod set;
+
 use std::sync::Arc;
 
-use sync_proto::{CounterName, Span, WallTime};
+use sync_proto::{CounterName, WallTime};
 
-use crate::algo::{BucketAlgorithm, Rate, Shape};
+use crate::algo::Shape;
 use crate::facts::Facts;
+use crate::key::{Identity, KeyTemplate, Owner};
 use crate::store::StoreKey;
+use matcher::Matcher;
+
+pub use crate::yaml::Refusal as RuleError;
+pub use duration::parse_span;
+pub use limit::{Limit, Window};
+pub use policy::{Mode, OnMissingKey, OnPartition, OnStoreFailure, Scope, Sharing};
+pub use set::{Resolved, RuleErrors, RuleSet, Skipped};
 
 /// A rule's id. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,106 +40,6 @@ impl std::fmt::Display for RuleId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(&self.0)
     }
-}
-
-/// What a rule's verdict does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Denies.
-    Enforce,
-    /// Is judged with counters of its own, and denies nobody.
-    Shadow,
-    /// Does not exist.
-    Off,
-}
-
-/// What decides when the store does not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnStoreFailure {
-    /// Allowed.
-    Open,
-    /// Denied.
-    Closed,
-    /// A bucket in the pod's memory with the limit over the region's live pods.
-    Local,
-}
-
-/// Who counts together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// All regions.
-    Global,
-    /// Each region alone.
-    Region,
-}
-
-/// How regions share a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sharing {
-    /// Known counts alone.
-    Eager,
-    /// Known counts, an estimate of what is not known yet, and a region's part when blind.
-    Balanced,
-    /// Each region keeps to its part, always, by count.
-    Strict,
-    /// Each region keeps to its part of rate and burst.
-    Shares,
-}
-
-/// What happens to the part of a region that is not heard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnPartition {
-    /// A majority takes back what it does not use.
-    Reclaim,
-    /// Nobody does.
-    Hold,
-    /// It drops to its floor before the others take it back.
-    Fence,
-}
-
-/// What happens when a fact of the key is missing or empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnMissingKey {
-    /// The rule does not apply.
-    Skip,
-    /// The request is denied.
-    Deny,
-    /// All such requests share one key.
-    Shared,
-}
-
-/// A limit as written.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Limit {
-    /// None.
-    Unlimited,
-    /// A bucket.
-    Bucket {
-        /// Its formulation.
-        algorithm: BucketAlgorithm,
-        /// Its refill, in lowest terms.
-        rate: Rate,
-        /// Its refill as written: what headers advertise.
-        advertised: Rate,
-        /// Its capacity, in units.
-        burst: u64,
-    },
-    /// A fixed window.
-    FixedWindow {
-        /// Units per window.
-        limit: u64,
-        /// Length.
-        window: Window,
-    },
-}
-
-/// A window's length as written.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Window {
-    /// So long, with a phase per key.
-    Every(Span),
-    /// Calendar windows in a time zone.
-    Calendar(crate::calendar::Calendar),
 }
 
 /// A valid rule.
@@ -151,7 +69,54 @@ pub struct Rule {
     pub legacy_headers: bool,
     /// Lower ones are asked first.
     pub order: i32,
-    // owner of rule/ adds private fields: matcher, key template, default limit, overrides
+    matcher: Matcher,
+    key: KeyTemplate,
+    ipv6_prefix: u8,
+    limit: Variant,
+    /// The most specific first; of equals, the one written first.
+    overrides: Vec<(Matcher, Variant)>,
+}
+
+/// One of a rule's limits.
+#[derive(Debug)]
+struct Variant {
+    /// 0 for the rule's own, else a hash of the override's condition: the same in every region and version.
+    id: u32,
+    limit: Limit,
+    /// Names algorithm and window.
+    shape: u32,
+}
+
+impl Rule {
+    /// The limit called `variant`.
+    pub fn limit_of(&self, variant: u32) -> Option<&Limit> {
+        self.variant(variant).map(|variant| &variant.limit)
+    }
+
+    fn variant(&self, id: u32) -> Option<&Variant> {
+        let overrides = self.overrides.iter().map(|(_, variant)| variant);
+        std::iter::once(&self.limit).chain(overrides).find(|variant| variant.id == id)
+    }
+
+    /// The limit that holds for `facts`.
+    fn variant_for(&self, facts: &Facts) -> &Variant {
+        let found = self.overrides.iter().find(|(when, _)| when.matches(facts));
+        found.map_or(&self.limit, |(_, variant)| variant)
+    }
+
+    fn owner(&self, variant: &Variant) -> Owner<'_> {
+        Owner {
+            domain: &self.domain,
+            rule: self.id.as_str(),
+            variant: variant.id,
+            shape: variant.shape,
+        }
+    }
+
+    fn shape(&self, variant: &Variant, identity: &Identity, near: WallTime) -> Option<Shape> {
+        let owner = self.owner(variant);
+        variant.limit.shape(near, |length| owner.phase(identity, length))
+    }
 }
 
 /// A rule that applies to a request, with the limit that holds for it (its own, or an override's).
@@ -163,86 +128,26 @@ pub struct Hit {
     pub variant: u32,
     /// The store key; absent when the key's facts are missing (see [`OnMissingKey`]: `Deny`) or the limit is unlimited.
     pub key: Option<StoreKey>,
+    identity: Option<Identity>,
 }
 
 impl Hit {
     /// The limit that holds.
     pub fn limit(&self) -> &Limit {
-        unimplemented!()
+        self.rule.limit_of(self.variant).unwrap_or(&self.rule.limit.limit)
     }
+
     /// What a store must know, for a request at about `near` (matters for calendar windows alone).
-    pub fn shape(&self, _near: WallTime) -> Option<Shape> {
-        unimplemented!()
+    pub fn shape(&self, near: WallTime) -> Option<Shape> {
+        self.rule.shape(self.rule.variant(self.variant)?, self.identity.as_ref()?, near)
     }
+
     /// The name under which regions tell each other of this counter; absent for scope `region`.
     pub fn counter(&self) -> Option<CounterName> {
-        unimplemented!()
+        if self.rule.scope == Scope::Region {
+            return None;
+        }
+        let variant = self.rule.variant(self.variant)?;
+        self.rule.owner(variant).counter(self.identity.as_ref()?)
     }
-}
-
-/// A counter name looked up in a set: what the fold needs.
-#[derive(Clone, Debug)]
-pub struct Resolved {
-    /// The rule.
-    pub rule: Arc<Rule>,
-    /// Which of its limits.
-    pub variant: u32,
-    /// The key in the store.
-    pub key: StoreKey,
-    /// What holds it, near the given time.
-    pub shape: Shape,
-}
-
-/// An immutable, compiled set of rules.
-#[derive(Debug, Default)]
-pub struct RuleSet {
-    /// Its version; 0 for none.
-    pub version: u64,
-}
-
-impl RuleSet {
-    /// Reads rules in either dialect. `source` is the file's name, for errors.
-    pub fn parse(_source: &str, _text: &str, _version: u64) -> Result<Self, RuleErrors> {
-        unimplemented!()
-    }
-    /// The rules that apply, by `order` and then file order; missing-key skips are counted in the return value.
-    pub fn matching(&self, _domain: &str, _facts: &Facts, _hits: &mut Vec<Hit>) -> Skipped {
-        unimplemented!()
-    }
-    /// The counter of this name; none when no rule of this set has it (any more).
-    pub fn resolve(&self, _name: &CounterName, _near: WallTime) -> Option<Resolved> {
-        unimplemented!()
-    }
-    /// All rules, in file order.
-    pub fn rules(&self) -> &[Arc<Rule>] {
-        unimplemented!()
-    }
-}
-
-/// What `matching` left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Skipped {
-    /// Rules whose key's facts were missing.
-    pub missing_key: u32,
-    /// Rules past the bound.
-    pub over_bound: u32,
-}
-
-/// Everything wrong with a rules file, in order of lines.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-pub struct RuleErrors(pub Vec<RuleError>);
-
-/// One thing wrong with a rules file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {key}: {message}")]
-pub struct RuleError {
-    /// The file.
-    pub file: String,
-    /// Its line, from 1.
-    pub line: usize,
-    /// Where: `rule pay-burst, window`.
-    pub key: String,
-    /// What was found, and what is accepted.
-    pub message: String,
 }

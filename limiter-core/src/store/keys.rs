@@ -18,7 +18,10 @@ use crate::algo::ledger::Ledger;
 const SWEEP: usize = 4;
 
 /// Keys compared when one must go.
-const SAMPLE: usize = 8;
+const SAMPLE: usize = 16;
+
+/// Bits without a pattern, so that a small seed does not begin with small numbers.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Where a key is. Good until a key comes or goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +76,7 @@ impl Keys {
             shared_seed: SharedSeed::from_u64(seed),
             keys_max: keys_max.max(1),
             cursor: 0,
-            dice: seed | 1,
+            dice: (seed ^ SPREAD) | 1,
         }
     }
 
@@ -144,18 +147,26 @@ impl Keys {
 
     /// Lets one key go: one that has expired, else the least recently used of a few, those that deny last.
     fn evict(&mut self, now: u64) -> bool {
-        let buckets = self.table.num_buckets();
-        let start = self.roll() % buckets.max(1);
-        let least = (0..buckets)
-            .map(|step| (start + step) % buckets)
-            .filter_map(|index| self.table.get_bucket(index).map(|entry| (index, entry)))
-            .take(SAMPLE)
-            .min_by_key(|(_, entry)| (!entry.expired(now), entry.denied, entry.used))
-            .map(|(index, _)| index);
-        least.is_some_and(|index| {
+        let mut least = None;
+        for _ in 0..SAMPLE {
+            let start = self.roll();
+            let sampled = self
+                .occupied(start)
+                .map(|(index, entry)| ((!entry.expired(now), entry.denied, entry.used), index));
+            least = least.or(sampled).min(sampled.or(least));
+        }
+        least.is_some_and(|(_, index)| {
             self.remove(index);
             true
         })
+    }
+
+    /// The first key at or after a bucket of the table.
+    fn occupied(&self, start: usize) -> Option<(usize, &Entry)> {
+        let buckets = self.table.num_buckets();
+        (0..buckets)
+            .map(|step| start.wrapping_add(step) % buckets)
+            .find_map(|index| self.table.get_bucket(index).map(|entry| (index, entry)))
     }
 
     fn remove(&mut self, index: usize) {

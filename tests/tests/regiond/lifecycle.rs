@@ -57,9 +57,9 @@ async fn a_pod_starts_degraded_without_its_redis_and_recovers_when_it_comes() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("rules.yaml");
     std::fs::write(&file, rules(10)).expect("written");
-    let mut redis = RedisServer::start();
-    let url = redis.url();
-    redis.stop();
+    let redis = RedisServer::start().expect("redis-server starts");
+    let (url, port) = (redis.url(), redis.port());
+    drop(redis);
     let path = file.display().to_string();
     let args = ["limiter", "--redis", &url, "--rules", &path];
     let node = Regiond::start(args.iter().chain(&FREE));
@@ -75,7 +75,7 @@ async fn a_pod_starts_degraded_without_its_redis_and_recovers_when_it_comes() {
     let ready = client.read(&node.url("http", "/readyz")).await.expect("an answer");
     assert_eq!(ready.status, 200, "a sick store does not make a pod unready");
 
-    redis.start_again();
+    let _redis = RedisServer::start_on(port, &[]).expect("redis-server starts").expect("the port is free");
     let degraded = async || {
         ask().await.map(|answer| answer.get("degraded").is_some_and(|it| it.as_array().is_some_and(|it| !it.is_empty()))).ok()
     };
