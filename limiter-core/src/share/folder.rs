@@ -41,7 +41,7 @@ pub struct Folder {
     agenda: Agenda,
     tick_at: MonoTime,
     /// How the regions stood last; absent when that may have changed.
-    standing: Option<Standing>,
+    standing: Option<Arc<Standing>>,
     unknown: u64,
     dropped: u64,
 }
@@ -194,7 +194,8 @@ impl Folder {
 
     /// What pods should know.
     pub fn outlook(&self, now: Now, mesh: &Mesh, pods: u32) -> Outlook {
-        let standing = Standing::new(&self.own, self.regions.iter(), mesh, now);
+        let current = || Arc::new(Standing::new(&self.own, self.regions.iter(), mesh, now));
+        let standing = self.standing.clone().unwrap_or_else(current);
         Outlook {
             regions: standing.regions(),
             rank: standing.rank(),
@@ -215,12 +216,10 @@ impl Folder {
         self.following.get_mut(name)
     }
 
-    fn standing(&mut self, now: Now, mesh: &Mesh) -> Standing {
+    fn standing(&mut self, now: Now, mesh: &Mesh) -> Arc<Standing> {
         let (own, regions) = (&self.own, &self.regions);
-        let known = self
-            .standing
-            .get_or_insert_with(|| Standing::new(own, regions.iter(), mesh, now));
-        known.clone()
+        let current = || Arc::new(Standing::new(own, regions.iter(), mesh, now));
+        self.standing.get_or_insert_with(current).clone()
     }
 
     /// Brings what our store said into the mesh, and sees whether the store must be told something in turn.
@@ -280,7 +279,8 @@ impl Folder {
 
     /// A tick: what is busy is folded again, and what has not been for long is forgotten.
     fn renew(&mut self, now: Now, mesh: &Mesh) {
-        self.tick_at = now.mono.plus(self.tick);
+        // Well before a fold goes stale, even where that is sooner than a tick.
+        self.tick_at = now.mono.plus(self.tick.min(self.late_after.divided_by(2)));
         self.standing = None;
         for follow in self.following.values_mut() {
             follow.busy = false;

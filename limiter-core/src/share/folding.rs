@@ -8,7 +8,7 @@ use sync_proto::{CounterView, Epoch, Now, Span, WindowId};
 use super::buckets::BucketFold;
 use super::standing::Standing;
 use super::windows::WindowFold;
-use crate::algo::Shape;
+use crate::algo::{Rate, Shape, Windows};
 use crate::rule::{Resolved, Sharing};
 use crate::store::{Fold, Remote};
 
@@ -30,11 +30,8 @@ impl Folding<'_> {
     /// Whether there is anything to tell the store: others' use, our own from before a flush, or that somebody is not heard.
     pub(super) fn is_needed(&self) -> bool {
         let blind = self.resolved.rule.sharing == Sharing::Balanced && !self.standing.is_fresh();
-        let reborn = self
-            .view
-            .own
-            .as_ref()
-            .is_some_and(|own| own.cells.len() > 1);
+        let own = self.view.own.as_ref().map_or(&[][..], |own| own.cells);
+        let reborn = own.windows(2).any(|pair| pair[0].window == pair[1].window);
         blind || reborn || !self.view.peers.is_empty()
     }
 
@@ -52,10 +49,11 @@ impl Folding<'_> {
         }
     }
 
-    fn windows(&self, limit: u64, windows: crate::algo::Windows) -> Remote {
+    fn windows(&self, limit: u64, windows: Windows) -> Remote {
         let fold = WindowFold {
             view: self.view,
-            rule: &self.resolved.rule,
+            sharing: self.resolved.rule.sharing,
+            on_partition: self.resolved.rule.on_partition,
             standing: self.standing,
             limit,
             windows,
@@ -73,10 +71,11 @@ impl Folding<'_> {
         Remote::Window(remote)
     }
 
-    fn bucket(&self, rate: crate::algo::Rate) -> Remote {
+    fn bucket(&self, rate: Rate) -> Remote {
         let fold = BucketFold {
             view: self.view,
-            rule: &self.resolved.rule,
+            sharing: self.resolved.rule.sharing,
+            on_partition: self.resolved.rule.on_partition,
             standing: self.standing,
             rate,
             live: self.live,

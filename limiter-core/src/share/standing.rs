@@ -33,6 +33,11 @@ impl Standing {
                 *state = peer.state;
             }
         }
+        Self::of(own, states)
+    }
+
+    /// Regions in these states; our own is always heard.
+    pub(super) fn of(own: &RegionId, mut states: BTreeMap<RegionId, PeerState>) -> Self {
         states.insert(own.clone(), PeerState::Fresh);
         let heard = states
             .values()

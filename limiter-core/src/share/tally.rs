@@ -151,3 +151,82 @@ impl Tally {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sight(window: u64, epoch: u64, admitted: u64) -> Sight {
+        Sight {
+            at: MonoTime::default(),
+            window: WindowId(window),
+            epoch: Epoch(epoch),
+            admitted,
+            arrivals: 1,
+            half_used: false,
+            denied: false,
+        }
+    }
+
+    fn tally() -> Tally {
+        Tally::new(CounterName::new(b"r:u1").unwrap())
+    }
+
+    fn tell(tally: &mut Tally) -> Vec<(u64, u64, u64, u64)> {
+        let mut entries = Vec::new();
+        tally.tell(&mut entries);
+        entries.iter().map(|e| (e.window.0, e.epoch.0, e.admitted, e.arrivals)).collect()
+    }
+
+    #[test]
+    fn the_largest_total_is_told_once_with_all_that_was_asked() {
+        let mut tally = tally();
+        assert!(tally.see(sight(1, 1, 3)), "the first of a window is urgent");
+        assert!(!tally.see(sight(1, 1, 2)), "replies may come out of order");
+        assert_eq!(tell(&mut tally), [(1, 1, 3, 2)]);
+        assert!(!tally.has_news());
+        assert_eq!(tell(&mut tally), []);
+    }
+
+    #[test]
+    fn the_last_of_a_window_and_of_a_life_is_told_after_its_end() {
+        let mut tally = tally();
+        tally.see(sight(1, 1, 3));
+        tally.see(sight(2, 1, 1));
+        tally.see(sight(2, 5, 1));
+        assert_eq!(tell(&mut tally), [(1, 1, 3, 0), (2, 1, 1, 0), (2, 5, 1, 3)]);
+    }
+
+    #[test]
+    fn a_refusal_is_urgent_once_a_window() {
+        let mut tally = tally();
+        tally.see(sight(1, 1, 3));
+        let denied = Sight { denied: true, ..sight(1, 1, 3) };
+        assert!(tally.see(denied));
+        assert!(!tally.see(denied));
+        assert!(tally.see(Sight { denied: true, ..sight(2, 1, 0) }));
+    }
+
+    #[test]
+    fn what_did_not_arrive_is_told_again_at_its_newest() {
+        let mut tally = tally();
+        tally.see(sight(1, 1, 3));
+        let mut entries = Vec::new();
+        tally.tell(&mut entries);
+        tally.see(sight(1, 1, 4));
+        tally.untell(&entries[0]);
+        assert_eq!(tell(&mut tally), [(1, 1, 4, 2)]);
+    }
+
+    #[test]
+    fn old_cells_make_room_and_the_newest_stays() {
+        let mut tally = tally();
+        for window in 1..=20 {
+            tally.see(sight(window, 1, 1));
+        }
+        tally.see(sight(1, 1, 9));
+        let told = tell(&mut tally);
+        assert!(told.len() <= REPORTER_CELLS_MAX);
+        assert_eq!(told.last().map(|cell| cell.0), Some(20));
+    }
+}

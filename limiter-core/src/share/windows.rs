@@ -9,13 +9,14 @@ use sync_proto::{CounterView, Epoch, Now, PartView, PeerState, Span, WindowId};
 use super::push::count_in;
 use super::standing::Standing;
 use crate::algo::Windows;
-use crate::rule::{OnPartition, Rule, Sharing};
+use crate::rule::{OnPartition, Sharing};
 use crate::store::{RemoteWindow, RemoteWindows};
 
 /// Everything a fold of a windowed counter is made of.
 pub(super) struct WindowFold<'a> {
     pub(super) view: &'a CounterView<'a>,
-    pub(super) rule: &'a Rule,
+    pub(super) sharing: Sharing,
+    pub(super) on_partition: OnPartition,
     pub(super) standing: &'a Standing,
     pub(super) limit: u64,
     pub(super) windows: Windows,
@@ -35,17 +36,16 @@ impl WindowFold<'_> {
             cells: cells.collect(),
             ..RemoteWindows::default()
         };
-        if self.rule.sharing == Sharing::Eager {
+        if self.sharing == Sharing::Eager {
             return remote;
         }
         let part = self.standing.own_part(self.limit);
         let left = part.saturating_sub(told.first().map_or(0, |window| self.lost(*window)));
         remote.blind = Some(part);
+        // No floor while a majority is heard: those who are heard may have used our part already, and then it is gone.
         if !self.standing.has_majority() {
             remote.floor = left;
             remote.ceiling = Some(left);
-        } else if !self.standing.is_fresh() {
-            remote.floor = left;
         }
         remote.carry_milli = self
             .fresh()
@@ -63,7 +63,7 @@ impl WindowFold<'_> {
             .map(|cell| cell.window)
             .collect();
         // A region that is not heard uses its part of a new window, too, though nobody told of that window yet.
-        if self.rule.sharing == Sharing::Balanced && !self.standing.is_fresh() {
+        if self.sharing == Sharing::Balanced && !self.standing.is_fresh() {
             told.push(current);
         }
         told.retain(|window| *window <= latest);
@@ -105,7 +105,7 @@ impl WindowFold<'_> {
             estimate: known,
             rate_milli: 0,
         };
-        if self.rule.sharing == Sharing::Eager {
+        if self.sharing == Sharing::Eager {
             return cell;
         }
         for peer in self.fresh() {
@@ -143,7 +143,7 @@ impl WindowFold<'_> {
     /// Whether the part of a region in this state is used by the others.
     fn is_reclaimed(&self, state: PeerState) -> bool {
         state == PeerState::Down
-            && self.rule.on_partition == OnPartition::Reclaim
+            && self.on_partition == OnPartition::Reclaim
             && self.standing.has_majority()
     }
 
@@ -175,4 +175,142 @@ impl WindowFold<'_> {
 pub(super) fn grown(rate_milli: u64, over: Span) -> u64 {
     let units = u128::from(rate_milli) * u128::from(over.as_micros()) / 1_000_000_000;
     u64::try_from(units).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use sync_proto::{Cell, MonoTime, Pace, RegionId, WallTime};
+
+    use super::*;
+
+    const LENGTH: Span = Span::from_secs(10);
+    const WINDOWS: Windows = Windows::Every { length: LENGTH, phase: Span::ZERO };
+    const NOW: Now =
+        Now { mono: MonoTime::from_micros(500_000_000), wall: WallTime::from_micros(104_000_000) };
+    const W: WindowId = WindowId(100_000_000);
+    const BEFORE: WindowId = WindowId(90_000_000);
+
+    fn region(name: &str) -> RegionId {
+        RegionId::new(name).unwrap()
+    }
+
+    fn cell(window: WindowId, epoch: u64, count: u64) -> Cell {
+        Cell { window, epoch: Epoch(epoch), count }
+    }
+
+    /// A peer that measured two seconds ago and admits 10 units a second, asked for 30.
+    fn part<'a>(region: &'a RegionId, cells: &'a [Cell], state: PeerState) -> PartView<'a> {
+        let pace = Pace { admitted: 10_000, demand: 30_000 };
+        PartView { region, cells, pace, measured_at: NOW.mono.minus(Span::from_secs(2)), state }
+    }
+
+    /// Regions a (ours), b and c; what b told, and how b and c are heard.
+    fn remote(
+        sharing: Sharing,
+        own: &[Cell],
+        told: &[Cell],
+        (b, c): (PeerState, PeerState),
+    ) -> RemoteWindows {
+        let names = [region("a"), region("b"), region("c")];
+        let states = BTreeMap::from([(names[1].clone(), b), (names[2].clone(), c)]);
+        let view = CounterView {
+            own: (!own.is_empty()).then(|| part(&names[0], own, PeerState::Fresh)),
+            peers: if told.is_empty() { vec![] } else { vec![part(&names[1], told, b)] },
+        };
+        WindowFold {
+            view: &view,
+            sharing,
+            on_partition: OnPartition::Reclaim,
+            standing: &Standing::of(&names[0], states),
+            limit: 100,
+            windows: WINDOWS,
+            live: None,
+            now: NOW,
+        }
+        .remote()
+    }
+
+    const FRESH: (PeerState, PeerState) = (PeerState::Fresh, PeerState::Fresh);
+
+    #[test]
+    fn a_fresh_peer_is_taken_to_go_on_as_it_did() {
+        let told = [cell(W, 1, 40), cell(BEFORE, 1, 90)];
+        let remote = remote(Sharing::Balanced, &[], &told, FRESH);
+        let newest =
+            RemoteWindow { window: W, known: 40, estimate: 60, rate_milli: 10_000 };
+        let before = RemoteWindow { window: BEFORE, known: 90, estimate: 90, rate_milli: 0 };
+        assert_eq!(remote.cells, [newest, before]);
+        assert_eq!(remote.carry_milli, 30_000);
+        assert_eq!((remote.floor, remote.ceiling, remote.blind), (0, None, Some(34)));
+    }
+
+    #[test]
+    fn a_peer_is_never_taken_to_go_past_the_limit() {
+        let remote = remote(Sharing::Balanced, &[], &[cell(W, 1, 95)], FRESH);
+        assert_eq!((remote.cells[0].known, remote.cells[0].estimate), (95, 100));
+    }
+
+    #[test]
+    fn eager_counts_what_is_known_and_nothing_else() {
+        let remote = remote(Sharing::Eager, &[], &[cell(W, 1, 40)], (PeerState::Late, PeerState::Down));
+        let known = RemoteWindow { window: W, known: 40, estimate: 40, rate_milli: 0 };
+        let expected = RemoteWindows { cells: vec![known], ..RemoteWindows::default() };
+        assert_eq!(remote, expected);
+    }
+
+    #[test]
+    fn a_peer_that_has_not_told_of_the_new_window_yet_is_taken_to_ask_on() {
+        let remote = remote(Sharing::Balanced, &[cell(W, 1, 5)], &[cell(BEFORE, 1, 90)], FRESH);
+        let newest = RemoteWindow { window: W, known: 0, estimate: 100, rate_milli: 30_000 };
+        assert_eq!(remote.cells[0], newest, "four seconds at 30 a second, but no more than all");
+    }
+
+    #[test]
+    fn a_late_peer_is_taken_to_use_its_part_while_a_majority_is_heard() {
+        let late = (PeerState::Fresh, PeerState::Late);
+        let remote = remote(Sharing::Balanced, &[], &[cell(W, 1, 40)], late);
+        assert_eq!((remote.cells[0].known, remote.cells[0].estimate), (40, 60 + 33));
+        assert_eq!((remote.floor, remote.ceiling, remote.blind), (0, None, Some(34)));
+    }
+
+    #[test]
+    fn a_late_peer_is_taken_to_use_its_part_of_a_window_nobody_told_of() {
+        let late = (PeerState::Late, PeerState::Fresh);
+        let remote = remote(Sharing::Balanced, &[], &[cell(BEFORE, 1, 20)], late);
+        assert_eq!((remote.cells[0].window, remote.cells[0].estimate), (W, 33));
+        assert_eq!((remote.cells[1].window, remote.cells[1].estimate), (BEFORE, 33));
+    }
+
+    #[test]
+    fn a_majority_takes_back_what_a_region_that_is_down_does_not_use() {
+        let down = (PeerState::Down, PeerState::Fresh);
+        let remote = remote(Sharing::Balanced, &[], &[cell(W, 1, 12)], down);
+        assert_eq!((remote.cells[0].known, remote.cells[0].estimate), (12, 12));
+        assert_eq!((remote.floor, remote.ceiling), (0, None));
+    }
+
+    #[test]
+    fn without_a_majority_a_region_keeps_to_its_part() {
+        let cut = (PeerState::Down, PeerState::Down);
+        let remote = remote(Sharing::Balanced, &[cell(W, 1, 5)], &[cell(W, 1, 12)], cut);
+        assert_eq!((remote.floor, remote.ceiling, remote.blind), (34, Some(34), Some(34)));
+    }
+
+    #[test]
+    fn what_our_own_store_forgot_counts_as_used() {
+        let own = [cell(W, 7, 3), cell(W, 5, 20), cell(BEFORE, 5, 60)];
+        let remote = remote(Sharing::Balanced, &own, &[cell(W, 1, 40)], FRESH);
+        assert_eq!((remote.cells[0].known, remote.cells[0].estimate), (60, 80));
+        assert_eq!(remote.cells[1].known, 0, "the life that counted in it is the newest of it");
+    }
+
+    #[test]
+    fn a_window_far_in_the_future_is_not_believed() {
+        let told = [cell(WindowId(900_000_000), 1, 99), cell(W, 1, 40)];
+        let remote = remote(Sharing::Balanced, &[], &told, FRESH);
+        assert_eq!(remote.cells.len(), 1);
+        assert_eq!((remote.cells[0].window, remote.cells[0].known), (W, 40));
+    }
 }
