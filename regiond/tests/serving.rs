@@ -1,5 +1,7 @@
 //! What a pod serves: HTTP, gRPC and the admin port, over an embedded store and over a real Redis.
 
+#![cfg(test)]
+
 #[path = "serving/admin.rs"]
 mod admin;
 #[path = "serving/gateway.rs"]

@@ -52,7 +52,7 @@ impl LimiterService {
         let rendered = self
             .pod
             .guarded(|| response(request.id, &decision, options));
-        Ok(rendered.unwrap_or(CheckResponse {
+        Ok(rendered.unwrap_or_else(|| CheckResponse {
             id: request.id,
             allowed: true,
             rules_version: decision.rules_version,

@@ -197,8 +197,7 @@ async fn run_all(
     calls: &[Call],
 ) -> RedisResult<Vec<RedisResult<Value>>> {
     let mut results = send_all(&mut connected, script, calls.iter()).await?;
-    let unknown =
-        |result: &RedisResult<Value>| result.as_ref().is_err_and(|error| is_unknown_script(error));
+    let unknown = |result: &RedisResult<Value>| result.as_ref().is_err_and(is_unknown_script);
     if !results.iter().any(unknown) {
         return Ok(results);
     }

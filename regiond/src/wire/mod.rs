@@ -7,7 +7,8 @@
 #[expect(
     missing_docs,
     unused_qualifications,
-    clippy::use_self,
+    clippy::allow_attributes_without_reason,
+    clippy::too_many_lines,
     reason = "generated"
 )]
 pub mod limiter_v1 {

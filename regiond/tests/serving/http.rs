@@ -138,59 +138,61 @@ async fn a_request_that_no_rule_matches_is_allowed() {
     );
 }
 
+/// Body, field at fault, and text that the detail must have.
+const BAD: &[(&str, &str, &str)] = &[
+    ("{", "body", "line 1 column 1"),
+    ("", "body", "line 1 column 0"),
+    ("{\n \"descriptors\": nope}", "body", "line 2"),
+    ("[]", "body", "object"),
+    ("3", "body", "object"),
+    ("{}", "descriptors", "missing"),
+    (
+        r#"{"descriptors":{"api_key":7}}"#,
+        "descriptors.api_key",
+        "string",
+    ),
+    (
+        r#"{"descriptors":{"a":"b","ip":null}}"#,
+        "descriptors.ip",
+        "string",
+    ),
+    (r#"{"descriptors":[]}"#, "descriptors", "object"),
+    (r#"{"descriptors":{},"domain":1}"#, "domain", "string"),
+    (r#"{"descriptors":{},"cost":"1"}"#, "cost", "whole number"),
+    (r#"{"descriptors":{},"cost":1.5}"#, "cost", "whole number"),
+    (
+        r#"{"descriptors":{},"cost":-1}"#,
+        "cost",
+        "refunds are not supported yet",
+    ),
+    (
+        r#"{"descriptors":{},"cost":1000000001}"#,
+        "cost",
+        "1000000000",
+    ),
+    (
+        r#"{"descriptors":{},"cost":99999999999999999999}"#,
+        "cost",
+        "whole number",
+    ),
+    (
+        r#"{"descriptors":{},"descriptor":{}}"#,
+        "descriptor",
+        "not known",
+    ),
+    (
+        r#"{"descriptors":{},"descriptors":{}}"#,
+        "body",
+        "duplicate",
+    ),
+];
+
 #[tokio::test]
 async fn a_bad_request_is_a_problem_that_names_the_field() {
     let router = router(RULES);
     let long = format!(r#"{{"descriptors":{{"a":"{}"}}}}"#, "x".repeat(64 << 10));
-    let table: &[(&str, &str, &str)] = &[
-        ("{", "body", "line 1 column 1"),
-        ("", "body", "line 1 column 0"),
-        ("{\n \"descriptors\": nope}", "body", "line 2"),
-        ("[]", "body", "object"),
-        ("3", "body", "object"),
-        ("{}", "descriptors", "missing"),
-        (
-            r#"{"descriptors":{"api_key":7}}"#,
-            "descriptors.api_key",
-            "string",
-        ),
-        (
-            r#"{"descriptors":{"a":"b","ip":null}}"#,
-            "descriptors.ip",
-            "string",
-        ),
-        (r#"{"descriptors":[]}"#, "descriptors", "object"),
-        (r#"{"descriptors":{},"domain":1}"#, "domain", "string"),
-        (r#"{"descriptors":{},"cost":"1"}"#, "cost", "whole number"),
-        (r#"{"descriptors":{},"cost":1.5}"#, "cost", "whole number"),
-        (
-            r#"{"descriptors":{},"cost":-1}"#,
-            "cost",
-            "refunds are not supported yet",
-        ),
-        (
-            r#"{"descriptors":{},"cost":1000000001}"#,
-            "cost",
-            "1000000000",
-        ),
-        (
-            r#"{"descriptors":{},"cost":99999999999999999999}"#,
-            "cost",
-            "whole number",
-        ),
-        (
-            r#"{"descriptors":{},"descriptor":{}}"#,
-            "descriptor",
-            "not known",
-        ),
-        (
-            r#"{"descriptors":{},"descriptors":{}}"#,
-            "body",
-            "duplicate",
-        ),
-        (&long, "body", "64 KiB"),
-    ];
-    for (body, field, text) in table {
+    let long = (long.as_str(), "body", "64 KiB");
+    for (body, field, text) in BAD.iter().chain([&long]) {
         let answer = check(&router, body).await;
         let shown = &body[..body.len().min(80)];
         assert_eq!(
