@@ -12,3 +12,4 @@ pub mod os;
 pub mod pod;
 pub mod store;
 pub mod telemetry;
+pub mod wire;
