@@ -9,6 +9,7 @@ pub mod grpc;
 pub mod http;
 pub mod mesh;
 pub mod os;
+pub mod output;
 pub mod pod;
 pub mod store;
 pub mod telemetry;

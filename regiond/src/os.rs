@@ -47,3 +47,8 @@ impl Clock {
 pub fn entropy() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
+
+/// A variable of the process's environment, if it is set and not empty.
+pub fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}

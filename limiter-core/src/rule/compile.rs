@@ -140,13 +140,15 @@ fn id(fields: &mut Fields<'_>, refusals: &mut Refusals) -> Option<RuleId> {
             return None;
         }
     };
-    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let safe = |c: char| c.is_ascii_graphic() && !matches!(c, '{' | '}' | ':' | '/');
     match field.text() {
         Some(id) if !id.is_empty() && id.len() <= RULE_ID_BYTES_MAX && id.chars().all(safe) => {
             Some(RuleId(id.into()))
         }
         _ => {
-            let wanted = format!("an id is 1 to {RULE_ID_BYTES_MAX} of A-Z, a-z, 0-9, '-', '_', '.'");
+            let wanted = format!(
+                "an id is 1 to {RULE_ID_BYTES_MAX} printable ASCII characters, without spaces, braces, ':' and '/'"
+            );
             field.refuse(refusals, &wanted);
             None
         }

@@ -50,7 +50,7 @@ pub async fn run(role: Role, config: Config) -> anyhow::Result<()> {
     let mut node = Node::start(role, &config, Surroundings::of_process(Clock::start())).await?;
     info!(region = %config.region, addresses = %node.addresses(), "Ready.");
     if config.print_addresses {
-        crate::cli::print_line(&node.addresses().to_json());
+        crate::output::print_line(&node.addresses().to_json());
     }
     loop {
         match signals.next().await {

@@ -1,8 +1,21 @@
 //! The effective configuration of a process: resolved, typed, nothing optional that has a default.
-use std::net::SocketAddr;
-use std::path::PathBuf;
 
+mod knobs;
+mod layers;
+mod parse;
+mod raw;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
 use sync_proto::{RegionId, Span};
+
+use crate::os;
+
+pub use knobs::{KNOBS, Knob};
+pub use layers::{Layers, Origin, Setting, Texts};
 
 /// What `up`, `limiter` and `mesh` run with.
 #[derive(Clone, Debug)]
@@ -60,6 +73,27 @@ pub struct TlsFiles {
 }
 
 impl Config {
+    /// Reads every layer: `flags`, the environment, and the file called `file`.
+    ///
+    /// # Errors
+    /// Everything that is wrong, naming file, line and key, or the flag or variable.
+    pub fn load(flags: &Texts, file: Option<&Path>) -> anyhow::Result<(Self, Layers)> {
+        let settings = match file {
+            None => BTreeMap::new(),
+            Some(path) => {
+                let name = path.display().to_string();
+                let text = std::fs::read_to_string(path)
+                    .with_context(|| format!("cannot read the config file {name} (--config)"))?;
+                raw::read(&name, &text).map_err(|refusals| {
+                    let lines: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+                    anyhow::anyhow!("{}", lines.join("\n"))
+                })?
+            }
+        };
+        let layers = Layers::lay(flags, os::variable, settings);
+        Ok((parse::parse(&layers)?, layers))
+    }
+
     /// A region on free loopback ports, for the demo and tests: embedded store, one-second ticks.
     pub fn on_free_ports(region: RegionId, peers: Vec<Peer>) -> Self {
         let free = SocketAddr::from(([127, 0, 0, 1], 0));

@@ -20,7 +20,6 @@ use screen::Screen;
 use stage::Stage;
 use summary::Summary;
 
-pub mod wan_socket;
 
 /// What `regiond demo` was asked for.
 #[derive(Clone, Debug)]
@@ -83,7 +82,7 @@ pub async fn run(options: DemoOptions) -> anyhow::Result<()> {
     stage.strike().await;
     if options.json {
         let summary = Summary::of(&last.tally, now);
-        crate::cli::print_line(&serde_json::to_string(&summary)?);
+        crate::output::print_line(&serde_json::to_string(&summary)?);
     }
     Ok(())
 }

@@ -56,7 +56,7 @@ impl Screen {
             Self::Live { picture, drawn } => redraw(picture, snapshot, drawn),
             Self::Lines { windows_told, happenings_told, .. } => {
                 for line in news(snapshot, windows_told, happenings_told) {
-                    crate::cli::print_line(&line);
+                    crate::output::print_line(&line);
                 }
             }
         }
@@ -73,7 +73,7 @@ impl Screen {
             }
             Self::Lines { picture, .. } => {
                 for line in picture.lines(snapshot, terminal_width()) {
-                    crate::cli::print_line(&line);
+                    crate::output::print_line(&line);
                 }
             }
         }

@@ -21,7 +21,7 @@ use super::wan_socket::{WanLinks, WanSocket};
 use super::{Cut, DemoOptions};
 use crate::app::{MeshSocket, Node, Role, Surroundings};
 use crate::config::{Config, Peer};
-use crate::grpc::limiter_v1::limiter_client::LimiterClient;
+use crate::wire::limiter_v1::limiter_client::LimiterClient;
 use crate::mesh::{MeshIdentity, issue, new_authority};
 use crate::os::Clock;
 

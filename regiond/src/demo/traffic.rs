@@ -12,8 +12,8 @@ use tonic::transport::Channel;
 
 use super::script::Caller;
 use super::tally::{Tally, Verdict};
-use crate::grpc::limiter_v1::CheckRequest;
-use crate::grpc::limiter_v1::limiter_client::LimiterClient;
+use crate::wire::limiter_v1::CheckRequest;
+use crate::wire::limiter_v1::limiter_client::LimiterClient;
 use crate::os::Clock;
 
 /// An answer later than this counts as none: no gateway would have waited.

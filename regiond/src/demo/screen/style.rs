@@ -22,7 +22,7 @@ impl Style {
 
     /// Colour, unless NO_COLOR asks for none.
     pub(in crate::demo) fn of_terminal() -> Self {
-        Self { colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+        Self { colour: crate::output::wants_colour() }
     }
 
     pub(super) fn region(self, region: usize, text: &str) -> String {
