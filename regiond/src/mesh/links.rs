@@ -24,6 +24,7 @@ use super::refusals::Refusals;
 use super::tls::MeshIdentity;
 use super::way::{Kind, Way};
 use crate::config::Peer;
+use crate::os::Clock;
 
 /// Where what peers send goes.
 #[derive(Clone, Debug)]
@@ -93,6 +94,10 @@ impl Links {
 
     pub(super) fn refusals(&self) -> &Refusals {
         &self.0.refusals
+    }
+
+    pub(super) fn clock(&self) -> Clock {
+        self.0.refusals.clock
     }
 
     pub(super) fn sinks(&self) -> &Sinks {
