@@ -40,3 +40,28 @@ pub const WINDOW_MAX: Span = Span::from_secs(366 * 24 * 60 * 60);
 
 /// Keys in one embedded store. At the cap, keys that limit nobody go first.
 pub const EMBEDDED_KEYS_MAX: usize = 2_000_000;
+
+/// An integer in a structured field: fifteen digits. A larger value is told as this one.
+pub const HEADER_INTEGER_MAX: u64 = 999_999_999_999_999;
+
+/// Counters whose use a pod has in mind for its reports. At the cap, reported ones go first; one more than that is not reported until then, and
+/// counted.
+pub const REPORTER_KEYS_MAX: usize = 200_000;
+
+/// (window, epoch) cells of one counter in a pod's mind. The oldest is forgotten first.
+pub const REPORTER_CELLS_MAX: usize = 4;
+
+/// Entries of one report. The rest goes into the next one, at once.
+pub const REPORT_ENTRIES_MAX: usize = 10_000;
+
+/// The least time between two reports of a pod outside its tick.
+pub const REPORT_SPACING: Span = Span::from_millis(50);
+
+/// Counters a folder has in mind. At the cap, new ones are recorded without being folded, and counted.
+pub const FOLDER_KEYS_MAX: usize = 1_000_000;
+
+/// The least time between two folds of one key.
+pub const FOLD_SPACING: Span = Span::from_millis(20);
+
+/// Regions that share one limit; more are refused by the mesh already.
+pub const REGIONS_MAX: usize = sync_proto::bounds::PEERS_MAX + 1;

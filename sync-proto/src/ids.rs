@@ -40,7 +40,9 @@ impl RegionId {
             || edge(name)
             || !name.bytes().all(label)
         {
-            return Err(IdError::Region(name.chars().take(REGION_BYTES_MAX).collect()));
+            return Err(IdError::Region(
+                name.chars().take(REGION_BYTES_MAX).collect(),
+            ));
         }
         Ok(Self(name.into()))
     }
@@ -132,6 +134,10 @@ impl WindowId {
 )]
 pub struct Epoch(pub u64);
 
+/// A counter's number in one daemon's ledger. Never given to another name in the same life, so that a late frame cannot be misread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CounterId(pub(crate) u64);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,7 +147,16 @@ mod tests {
         for name in ["mumbai", "ap-south-1", "x", "0"] {
             assert_eq!(RegionId::new(name).unwrap().as_str(), name);
         }
-        for name in ["", "Mumbai", "-a", "a-", "a_b", "a.b", "ü", &"a".repeat(REGION_BYTES_MAX + 1)] {
+        for name in [
+            "",
+            "Mumbai",
+            "-a",
+            "a-",
+            "a_b",
+            "a.b",
+            "ü",
+            &"a".repeat(REGION_BYTES_MAX + 1),
+        ] {
             assert!(RegionId::new(name).is_err(), "{name:?}");
         }
     }
