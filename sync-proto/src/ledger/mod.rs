@@ -134,16 +134,16 @@ impl Ledger {
         }
         let travels = counter.is_busy(now);
         let own = counter.own.get_or_insert_default();
-        let changed = own.record(now, usage);
-        let begins = travels && own.version().is_none();
-        if begins || (changed && own.version().is_some()) {
-            self.stamp(id);
+        own.record(now, usage);
+        let stamps = travels && own.wants_stamp();
+        if stamps {
+            self.stamp(id, false);
         }
         let own = self.counters.get(&id).and_then(Counter::own);
         let urgent = push.busy && own.is_some_and(|own| own.departs(now, push.tolerance));
-        if urgent && !changed && !begins {
+        if urgent && !stamps {
             // Nothing grew, which is the news: it has to travel as a change.
-            self.stamp(id);
+            self.stamp(id, false);
         }
         Ok((id, urgent))
     }
@@ -180,12 +180,8 @@ impl Ledger {
         if busy && news {
             counter.heard_busy_until = Some(now.plus(self.linger));
             self.busy.insert(id);
-            if counter
-                .own
-                .as_ref()
-                .is_some_and(|own| own.version().is_none())
-            {
-                self.stamp(id);
+            if counter.own.as_ref().is_some_and(Own::wants_stamp) {
+                self.stamp(id, false);
             }
         }
         news
@@ -269,7 +265,7 @@ impl Ledger {
     }
 
     /// Gives the present state of a counter the next version.
-    fn stamp(&mut self, id: CounterId) {
+    fn stamp(&mut self, id: CounterId, parts: bool) {
         let own = self
             .counters
             .get_mut(&id)
@@ -279,7 +275,7 @@ impl Ledger {
         if let Some(version) = own.version() {
             self.changes.remove(&version);
         }
-        own.stamp(self.version);
+        own.stamp(self.version, parts);
         self.changes.insert(self.version, id);
     }
 }

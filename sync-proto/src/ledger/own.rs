@@ -26,6 +26,10 @@ pub(crate) struct Own {
     name_version: u64,
     /// The version of the last change; zero while the counter does not travel.
     version: u64,
+    /// Whether anything that others should know changed since then.
+    pending: bool,
+    /// Whether the last change said that the counter is not told of any more.
+    parted: bool,
     told: Option<Told>,
 }
 
@@ -49,8 +53,8 @@ struct Told {
 }
 
 impl Own {
-    /// Takes a report up; whether it changed what others should know.
-    pub(crate) fn record(&mut self, now: MonoTime, usage: Usage) -> bool {
+    /// Takes a report up.
+    pub(crate) fn record(&mut self, now: MonoTime, usage: Usage) {
         let Usage { window, epoch, .. } = usage;
         let before = self.part.window_total(window);
         let count = usage.admitted.min(COUNT_MAX);
@@ -62,17 +66,26 @@ impl Own {
         let growth = self.part.window_total(window).saturating_sub(before);
         self.meter.record(now, window, usage.arrivals, growth);
         self.measured_at = now;
-        changed | self.meter.pace().departs_from(self.pace)
+        self.pending |= changed | self.meter.pace().departs_from(self.pace);
     }
 
-    /// Lets an idle pace decay; whether that changed what others should know.
-    pub(crate) fn decay_when_idle(&mut self, now: MonoTime, idle_after: Span) -> bool {
-        let decayed = self.meter.decay_when_idle(now, idle_after);
-        if decayed {
+    /// Lets an idle pace decay.
+    pub(crate) fn decay_when_idle(&mut self, now: MonoTime, idle_after: Span) {
+        if self.meter.decay_when_idle(now, idle_after) {
             // No report for so long: the count is still what it was.
             self.measured_at = now;
+            self.pending |= self.meter.pace().departs_from(self.pace);
         }
-        decayed && self.meter.pace().departs_from(self.pace)
+    }
+
+    /// Whether a counter that travels has something that no version names yet.
+    pub(crate) fn wants_stamp(&self) -> bool {
+        self.version == 0 || self.pending || self.parted
+    }
+
+    /// Whether the others were told not to count on it going on.
+    pub(crate) fn is_parted(&self) -> bool {
+        self.parted
     }
 
     /// The version of the last change; none while the counter does not travel.
@@ -81,14 +94,16 @@ impl Own {
     }
 
     /// Everything that changed since the last version is of `version`; all of it, when the counter begins to travel.
-    pub(crate) fn stamp(&mut self, version: u64) {
+    /// A counter that parts is told once more, without a pace: nobody will correct what others make of one.
+    pub(crate) fn stamp(&mut self, version: u64, parts: bool) {
         if self.version == 0 {
             self.marks.clear();
             self.name_version = version;
             self.pace_version = version;
         }
         self.version = version;
-        let pace = self.meter.pace();
+        (self.pending, self.parted) = (false, parts);
+        let pace = if parts { Pace::NONE } else { self.meter.pace() };
         if pace.departs_from(self.pace) {
             self.pace = pace;
             self.pace_version = version;

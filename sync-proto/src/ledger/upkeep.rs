@@ -11,12 +11,13 @@ use crate::bounds::{
 use crate::ids::CounterId;
 use crate::time::{MonoTime, Span};
 
-use super::{Full, Ledger};
+use super::{Full, Ledger, Own};
 
 impl Ledger {
-    /// Once a tick: lets idle paces decay, and stops what is busy no more and was acknowledged up to `acked` by everybody who listens.
+    /// Once a tick: lets idle paces decay. What is busy no more is told for the last time, and stops once everybody who listens
+    /// acknowledged that: all of them have `acked`.
     pub(crate) fn handle_tick(&mut self, now: MonoTime, idle_after: Span, acked: u64) {
-        let mut decayed = Vec::new();
+        let mut stamped = Vec::new();
         let mut ended = Vec::new();
         for id in &self.busy {
             let Some(counter) = self.counters.get_mut(id) else {
@@ -24,20 +25,21 @@ impl Ledger {
                 continue;
             };
             let busy = counter.is_busy(now);
-            let Some(own) = counter.own.as_mut() else {
-                if !busy {
-                    ended.push(*id);
+            if let Some(own) = counter.own.as_mut() {
+                own.decay_when_idle(now, idle_after);
+                if busy && own.wants_stamp() || !busy && own.version().is_some() && !own.is_parted()
+                {
+                    stamped.push((*id, !busy));
+                    continue;
                 }
-                continue;
-            };
-            if own.decay_when_idle(now, idle_after) && own.version().is_some() {
-                decayed.push(*id);
-            } else if !busy && own.version().is_none_or(|version| version <= acked) {
+            }
+            let version = counter.own.as_ref().and_then(Own::version);
+            if !busy && version.is_none_or(|version| version <= acked) {
                 ended.push(*id);
             }
         }
-        for id in decayed {
-            self.stamp(id);
+        for (id, parts) in stamped {
+            self.stamp(id, parts);
         }
         for id in ended {
             self.end(id);

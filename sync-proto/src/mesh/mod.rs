@@ -85,9 +85,8 @@ impl Mesh {
                 let earliest = self
                     .urgent_sent_at
                     .map_or(now.mono, |at| at.plus(spacing).max(now.mono));
-                if *self.urgent_at.get_or_insert(earliest) <= now.mono {
-                    self.send_urgent(now.mono);
-                }
+                // Sent at the next poll, so that reports which come together travel together.
+                self.urgent_at.get_or_insert(earliest);
             }
             Ok(_) => {}
             Err(_) => self.emit(MeshEvent::Refused("counters in the ledger")),
@@ -142,9 +141,6 @@ impl Mesh {
                 now.mono.plus(self.config.tick)
             };
             self.tick(now.mono);
-        }
-        if self.urgent_at.is_some_and(|at| at <= now.mono) {
-            self.send_urgent(now.mono);
         }
     }
 

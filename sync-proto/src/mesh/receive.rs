@@ -7,7 +7,7 @@ use crate::codec;
 use crate::error::FrameError;
 use crate::event::MeshEvent;
 use crate::frame::{Entry, Frame};
-use crate::ids::RegionId;
+use crate::ids::{CounterId, RegionId};
 use crate::ledger::{Ledger, Report, Stamp};
 use crate::session::{Life, Session, Term};
 use crate::time::{MonoTime, Now, Span};
@@ -98,7 +98,7 @@ impl Mesh {
             understood,
             ..
         } = merging;
-        session.handle_merged(now.mono, frame, understood);
+        session.handle_merged(frame, understood);
         if frame.train.is_some() || !frame.entries.is_empty() {
             session.traffic.applied_at = Some(now.mono);
         }
@@ -118,7 +118,7 @@ struct Merging<'a> {
     now: MonoTime,
     ledger: &'a mut Ledger,
     session: &'a mut Session,
-    changed: Vec<crate::ids::CounterId>,
+    changed: Vec<CounterId>,
     refused: Option<&'static str>,
     /// Whether every number so far stood for something.
     understood: bool,

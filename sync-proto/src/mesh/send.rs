@@ -36,6 +36,9 @@ impl Mesh {
     /// The next frame to send, written into `buf` (cleared first).
     pub fn poll_frame(&mut self, now: Now, buf: &mut Vec<u8>) -> Option<Transmit> {
         buf.clear();
+        if self.urgent_at.is_some_and(|at| at <= now.mono) {
+            self.send_urgent(now.mono);
+        }
         while self.ready.is_empty() && self.make_ready(now) {}
         let (transmit, bytes) = self.ready.pop_front()?;
         buf.extend_from_slice(&bytes);
@@ -49,7 +52,7 @@ impl Mesh {
     }
 
     /// Counters that cannot wait are handed to every session, as many as one sending may hold.
-    pub(super) fn send_urgent(&mut self, now: MonoTime) {
+    fn send_urgent(&mut self, now: MonoTime) {
         self.urgent_at = None;
         let mut ids = Vec::new();
         while ids.len() < URGENT_COUNTERS_MAX {

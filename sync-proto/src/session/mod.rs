@@ -142,7 +142,7 @@ impl Session {
         version: u64,
         heartbeat: Span,
     ) {
-        if self.stamp.is_some_and(|(stamp, _)| header.sent_at < stamp) {
+        if self.stamp.is_some_and(|(stamp, _)| header.sent_at <= stamp) {
             return;
         }
         self.stamp = Some((header.sent_at, now));
@@ -166,7 +166,7 @@ impl Session {
     }
 
     /// Takes up that a frame's entries were merged, or that some could not be understood.
-    pub(crate) fn handle_merged(&mut self, now: MonoTime, frame: &Frame, understood: bool) {
+    pub(crate) fn handle_merged(&mut self, frame: &Frame, understood: bool) {
         if !understood {
             // What the numbers stand for was lost here: everything is to be told again.
             self.have = 0;
@@ -176,8 +176,12 @@ impl Session {
         if let Some(train) = frame.train {
             self.note_piece(train, frame.header.newest);
         }
-        if self.have >= frame.header.newest {
-            self.clock.note_current(self.clock.sent_time(now));
+        // An older frame, or a double, proves nothing about the time since.
+        let came = self
+            .stamp
+            .filter(|(stamp, _)| *stamp == frame.header.sent_at);
+        if let Some((_, came)) = came.filter(|_| self.have >= frame.header.newest) {
+            self.clock.note_current(self.clock.sent_time(came));
         }
     }
 
