@@ -9,20 +9,32 @@ use crate::mesh::quic::Unwelcome;
 async fn dial(from: &Site, to: &Site, expected: &str) -> Result<quinn::Connection, Unwelcome> {
     let address = to.address.to_string();
     let us = from.links.identity();
-    within(quic::dial(from.links.endpoint(), &us, &region(expected), &address, 0)).await
+    within(quic::dial(
+        from.links.endpoint(),
+        &us,
+        &region(expected),
+        &address,
+        0,
+    ))
+    .await
 }
 
 #[tokio::test]
 async fn a_peer_is_known_by_the_name_in_its_certificate() {
     let (mumbai, mut delhi) = pair();
     mumbai.until_reaches(&delhi).await;
-    let Input::Connected(peer) = delhi.input().await else { panic!("no connection was told") };
+    let Input::Connected(peer) = delhi.input().await else {
+        panic!("no connection was told")
+    };
     assert_eq!(peer, region("mumbai"));
 }
 
 #[tokio::test]
 async fn a_server_with_a_certificate_of_another_authority_is_refused() {
-    let (ours, other) = (new_authority("ours").unwrap(), new_authority("other").unwrap());
+    let (ours, other) = (
+        new_authority("ours").unwrap(),
+        new_authority("other").unwrap(),
+    );
     let delhi = Site::start(identity(&other, "delhi"), &[]);
     let mumbai = Site::start(identity(&ours, "mumbai"), &[]);
     let refused = dial(&mumbai, &delhi, "delhi").await.unwrap_err();
@@ -31,7 +43,10 @@ async fn a_server_with_a_certificate_of_another_authority_is_refused() {
 
 #[tokio::test]
 async fn a_client_with_a_certificate_of_another_authority_is_refused() {
-    let (ours, other) = (new_authority("ours").unwrap(), new_authority("other").unwrap());
+    let (ours, other) = (
+        new_authority("ours").unwrap(),
+        new_authority("other").unwrap(),
+    );
     let mut delhi = Site::start(identity(&ours, "delhi"), &[]);
     let both = format!("{}{}", ours.cert_pem, other.cert_pem);
     let certificate = certs::issue(&other, &region("mumbai"), 1).unwrap();
@@ -42,7 +57,10 @@ async fn a_client_with_a_certificate_of_another_authority_is_refused() {
     if let Ok(connection) = connection {
         // The client's own handshake is done before the server has looked at its certificate.
         let closed = within(connection.closed()).await;
-        assert!(matches!(closed, ConnectionError::ConnectionClosed(_)), "{closed}");
+        assert!(
+            matches!(closed, ConnectionError::ConnectionClosed(_)),
+            "{closed}"
+        );
     }
     assert!(delhi.inbox.try_recv().is_err());
 }
@@ -69,7 +87,10 @@ async fn a_region_cannot_connect_under_our_own_name() {
 #[tokio::test]
 async fn without_certificates_loopback_works_under_the_claimed_name() {
     let delhi = Site::start(MeshIdentity::unproven(&region("delhi")).unwrap(), &[]);
-    let mumbai = Site::start(MeshIdentity::unproven(&region("mumbai")).unwrap(), &[&delhi]);
+    let mumbai = Site::start(
+        MeshIdentity::unproven(&region("mumbai")).unwrap(),
+        &[&delhi],
+    );
     mumbai.until_reaches(&delhi).await;
     let other = dial(&mumbai, &delhi, "singapore").await.unwrap_err();
     assert!(matches!(other, Unwelcome::OtherRegion(ref found) if *found == region("delhi")));
@@ -79,9 +100,18 @@ async fn without_certificates_loopback_works_under_the_claimed_name() {
 async fn without_certificates_the_mesh_does_not_leave_loopback() {
     let mumbai = Site::start(MeshIdentity::unproven(&region("mumbai")).unwrap(), &[]);
     let us = mumbai.links.identity();
-    let dialled =
-        quic::dial(mumbai.links.endpoint(), &us, &region("delhi"), "192.0.2.1:7946", 0).await;
-    assert!(matches!(dialled, Err(Unwelcome::NotLoopback)), "{dialled:?}");
+    let dialled = quic::dial(
+        mumbai.links.endpoint(),
+        &us,
+        &region("delhi"),
+        "192.0.2.1:7946",
+        0,
+    )
+    .await;
+    assert!(
+        matches!(dialled, Err(Unwelcome::NotLoopback)),
+        "{dialled:?}"
+    );
 }
 
 #[tokio::test]

@@ -4,7 +4,9 @@ use super::{Input, Site, identity, new_authority, region, until, within};
 
 fn sees(site: &Site, name: &str, alive: bool) -> bool {
     let members = site.members.borrow();
-    members.iter().any(|member| member.region == region(name) && member.alive == alive)
+    members
+        .iter()
+        .any(|member| member.region == region(name) && member.alive == alive)
 }
 
 #[tokio::test]

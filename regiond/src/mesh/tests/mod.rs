@@ -22,6 +22,7 @@ use crate::demo::wan_socket::{WanLinks, WanSocket};
 use crate::os::Clock;
 use crate::telemetry::Metrics;
 
+mod daemon;
 mod identity;
 mod membership;
 mod transport;
@@ -40,7 +41,9 @@ fn identity(authority: &NewCertificate, name: &str) -> MeshIdentity {
 }
 
 async fn within<T>(future: impl Future<Output = T>) -> T {
-    timeout(PATIENCE, future).await.expect("the condition was not met in time")
+    timeout(PATIENCE, future)
+        .await
+        .expect("the condition was not met in time")
 }
 
 /// Waits until `met` holds.
@@ -57,7 +60,10 @@ async fn until(mut met: impl FnMut() -> bool) {
 fn socket() -> (SocketAddr, Arc<dyn AsyncUdpSocket>) {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();
-    (address, quinn::TokioRuntime.wrap_udp_socket(socket).unwrap())
+    (
+        address,
+        quinn::TokioRuntime.wrap_udp_socket(socket).unwrap(),
+    )
 }
 
 /// One region's connections and membership; the test is its driver.
@@ -85,13 +91,24 @@ impl Site {
         let clock = Clock::start();
         let refusals = Arc::new(Refusals::new(clock, Arc::new(Metrics::new())));
         let own = identity.region.clone();
-        let links =
-            Links::new(endpoint, identity, refusals, Sinks { driver, gossip, greet });
+        let links = Links::new(
+            endpoint,
+            identity,
+            refusals,
+            Sinks {
+                driver,
+                gossip,
+                greet,
+            },
+        );
         let membership = Membership {
             region: own,
             incarnation: Incarnation(clock.wall().as_micros()),
             advertise: address,
-            configured: peers.iter().map(|peer| peer.region()).collect::<BTreeSet<_>>(),
+            configured: peers
+                .iter()
+                .map(|peer| peer.region())
+                .collect::<BTreeSet<_>>(),
             links: links.clone(),
             members,
             heard,
@@ -102,7 +119,15 @@ impl Site {
             tokio::spawn(quic::accept(links.clone())).abort_handle(),
             tokio::spawn(membership.run()).abort_handle(),
         ];
-        let site = Self { address, wan, links, inbox, members: members_end, leave, tasks };
+        let site = Self {
+            address,
+            wan,
+            links,
+            inbox,
+            members: members_end,
+            leave,
+            tasks,
+        };
         for peer in peers {
             site.know(peer);
         }
@@ -115,7 +140,10 @@ impl Site {
 
     /// Keeps a connection to `peer`.
     fn know(&self, peer: &Self) {
-        self.links.keep(&Peer { region: peer.region(), address: peer.address.to_string() });
+        self.links.keep(&Peer {
+            region: peer.region(),
+            address: peer.address.to_string(),
+        });
     }
 
     /// Waits for the next frame.

@@ -20,7 +20,11 @@ fn end(seed: u64) -> End {
     let (address, inner) = socket();
     let links = WanLinks::new(seed);
     let socket = WanSocket::wrap(inner, links.clone());
-    End { address, links, socket }
+    End {
+        address,
+        links,
+        socket,
+    }
 }
 
 impl End {
@@ -39,7 +43,8 @@ impl End {
         let mut buffer = vec![0; 65_536];
         let mut meta = [RecvMeta::default()];
         let read = std::future::poll_fn(|cx| {
-            self.socket.poll_recv(cx, &mut [IoSliceMut::new(&mut buffer)], &mut meta)
+            self.socket
+                .poll_recv(cx, &mut [IoSliceMut::new(&mut buffer)], &mut meta)
         });
         assert_eq!(within(read).await.unwrap(), 1);
         buffer.truncate(meta[0].stride.min(meta[0].len));
@@ -54,7 +59,8 @@ fn since(clock: Clock, start: MonoTime) -> Span {
 #[tokio::test]
 async fn a_datagram_takes_its_delay() {
     let (here, there) = (end(1), end(2));
-    here.links.set_delay(there.address, Span::from_millis(80), Span::from_millis(20));
+    here.links
+        .set_delay(there.address, Span::from_millis(80), Span::from_millis(20));
     let clock = Clock::start();
     let start = clock.mono();
     here.send(&there, b"slow");
@@ -67,7 +73,8 @@ async fn a_datagram_takes_its_delay() {
 #[tokio::test]
 async fn without_jitter_datagrams_keep_their_order() {
     let (here, there) = (end(1), end(2));
-    here.links.set_delay(there.address, Span::from_millis(5), Span::ZERO);
+    here.links
+        .set_delay(there.address, Span::from_millis(5), Span::ZERO);
     for number in 0..50_u8 {
         here.send(&there, &[number]);
     }
@@ -79,13 +86,16 @@ async fn without_jitter_datagrams_keep_their_order() {
 #[tokio::test]
 async fn a_cut_swallows_what_is_on_its_way_too_and_healing_brings_nothing_back() {
     let (here, there) = (end(1), end(2));
-    here.links.set_delay(there.address, Span::from_millis(50), Span::ZERO);
+    here.links
+        .set_delay(there.address, Span::from_millis(50), Span::ZERO);
     here.send(&there, b"on its way");
     here.links.cut(there.address);
     here.send(&there, b"never");
     here.links.set_delay(there.address, Span::ZERO, Span::ZERO);
     let (witness, clock) = (end(3), Clock::start());
-    witness.links.set_delay(here.address, Span::from_millis(60), Span::ZERO);
+    witness
+        .links
+        .set_delay(here.address, Span::from_millis(60), Span::ZERO);
     witness.send(&here, b"60 ms have passed");
     assert_eq!(here.receive().await, b"60 ms have passed");
     assert!(since(clock, MonoTime::default()) >= Span::from_millis(60));
