@@ -104,6 +104,11 @@ impl Links {
         &self.0.sinks
     }
 
+    /// Whether so many handshakes are under way that strangers must prove their addresses first.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.0.handshakes.available_permits() < HANDSHAKES_MAX / 2
+    }
+
     /// Leave to make one more stranger's handshake.
     pub(super) fn admit_handshake(&self) -> Option<OwnedSemaphorePermit> {
         self.0.handshakes.clone().try_acquire_owned().ok()

@@ -22,6 +22,7 @@ use crate::demo::wan_socket::{WanLinks, WanSocket};
 use crate::os::Clock;
 use crate::telemetry::Metrics;
 
+mod counts;
 mod daemon;
 mod identity;
 mod membership;
