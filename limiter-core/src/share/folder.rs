@@ -194,7 +194,8 @@ impl Folder {
 
     /// What pods should know.
     pub fn outlook(&self, now: Now, mesh: &Mesh, pods: u32) -> Outlook {
-        let standing = Standing::new(&self.own, self.regions.iter(), mesh, now);
+        let current = || Arc::new(Standing::new(&self.own, self.regions.iter(), mesh, now));
+        let standing = self.standing.clone().unwrap_or_else(current);
         Outlook {
             regions: standing.regions(),
             rank: standing.rank(),

@@ -42,11 +42,10 @@ impl WindowFold<'_> {
         let part = self.standing.own_part(self.limit);
         let left = part.saturating_sub(told.first().map_or(0, |window| self.lost(*window)));
         remote.blind = Some(part);
+        // No floor while a majority is heard: those who are heard may have used our part already, and then it is gone.
         if !self.standing.has_majority() {
             remote.floor = left;
             remote.ceiling = Some(left);
-        } else if !self.standing.is_fresh() {
-            remote.floor = left;
         }
         remote.carry_milli = self
             .fresh()
@@ -273,7 +272,7 @@ mod tests {
         let late = (PeerState::Fresh, PeerState::Late);
         let remote = remote(Sharing::Balanced, &[], &[cell(W, 1, 40)], late);
         assert_eq!((remote.cells[0].known, remote.cells[0].estimate), (40, 60 + 33));
-        assert_eq!((remote.floor, remote.ceiling, remote.blind), (34, None, Some(34)));
+        assert_eq!((remote.floor, remote.ceiling, remote.blind), (0, None, Some(34)));
     }
 
     #[test]
@@ -289,7 +288,7 @@ mod tests {
         let down = (PeerState::Down, PeerState::Fresh);
         let remote = remote(Sharing::Balanced, &[], &[cell(W, 1, 12)], down);
         assert_eq!((remote.cells[0].known, remote.cells[0].estimate), (12, 12));
-        assert_eq!((remote.floor, remote.ceiling), (34, None));
+        assert_eq!((remote.floor, remote.ceiling), (0, None));
     }
 
     #[test]
