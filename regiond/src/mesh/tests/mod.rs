@@ -170,6 +170,7 @@ impl Site {
         let (left, told) = oneshot::channel();
         self.leave.send(left).await.unwrap();
         within(told).await.unwrap();
+        within(self.links.drained()).await;
         self.links.stop();
         quic::close(self.links.endpoint(), PATIENCE).await;
     }
