@@ -65,6 +65,9 @@ pub(super) const REDIAL_MIN: Duration = Duration::from_millis(100);
 /// The longest wait before a peer is dialled again.
 pub(super) const REDIAL_MAX: Duration = Duration::from_secs(2);
 
+/// A connection that has lasted so long was a success: the next wait begins at [`REDIAL_MIN`] again.
+pub(super) const SETTLED: Span = Span::from_secs(5);
+
 /// How often the membership is gossiped about, and looked at.
 pub(super) const GOSSIP_EVERY: Duration = Duration::from_millis(500);
 

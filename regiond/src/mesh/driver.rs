@@ -78,7 +78,7 @@ pub(super) struct Run {
     /// When each pod reported last.
     pods: BTreeMap<u64, MonoTime>,
     status_due: MonoTime,
-    /// More frames or inputs are waiting than one turn takes.
+    /// More frames are waiting than one turn sends.
     more: bool,
     /// Nobody will change the rules any more.
     rules_final: bool,
@@ -167,7 +167,7 @@ impl Driver {
     /// Handles `input` and what waits behind it; somebody's answer when told to stop.
     fn handle_inputs(&mut self, now: Now, input: Input) -> Option<oneshot::Sender<()>> {
         let mut next = Some(input);
-        for _ in 0..INPUTS_PER_TURN {
+        for left in (0..INPUTS_PER_TURN).rev() {
             match next? {
                 Input::Stop(stopped) => return Some(stopped),
                 Input::Frame { from, frame } => self.handle_frame(now, &from, &frame),
@@ -180,13 +180,14 @@ impl Driver {
                     let _gone = reply.send(self.handle_report(now, pod, &report));
                 }
             }
-            next = self.inbox.try_recv().ok();
+            // What stays in the queue wakes the next turn.
+            next = if left > 0 {
+                self.inbox.try_recv().ok()
+            } else {
+                None
+            };
         }
-        // One was taken out of the queue and must not be lost.
-        match next? {
-            Input::Stop(stopped) => Some(stopped),
-            input => self.handle_inputs(now, input),
-        }
+        None
     }
 
     fn handle_frame(&mut self, now: Now, from: &RegionId, frame: &[u8]) {

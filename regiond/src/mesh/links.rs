@@ -24,6 +24,7 @@ use super::refusals::Refusals;
 use super::tls::MeshIdentity;
 use super::way::{Kind, Way};
 use crate::config::Peer;
+use crate::os::Clock;
 
 /// Where what peers send goes.
 #[derive(Clone, Debug)]
@@ -95,8 +96,17 @@ impl Links {
         &self.0.refusals
     }
 
+    pub(super) fn clock(&self) -> Clock {
+        self.0.refusals.clock
+    }
+
     pub(super) fn sinks(&self) -> &Sinks {
         &self.0.sinks
+    }
+
+    /// Whether so many handshakes are under way that strangers must prove their addresses first.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.0.handshakes.available_permits() < HANDSHAKES_MAX / 2
     }
 
     /// Leave to make one more stranger's handshake.

@@ -39,6 +39,8 @@ mod quic;
 mod receive;
 mod redial;
 mod refusals;
+#[cfg(test)]
+mod tests;
 mod tls;
 mod unproven;
 mod way;

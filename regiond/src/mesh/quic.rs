@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use quinn::{Connection, Endpoint, EndpointConfig, TokioRuntime, TransportConfig, VarInt};
+use quinn::{
+    Connection, ConnectionError, Endpoint, EndpointConfig, TokioRuntime, TransportConfig, VarInt,
+};
 use rustls::pki_types::CertificateDer;
 use sync_proto::RegionId;
 use tokio::time::timeout;
@@ -46,7 +48,7 @@ impl Closing {
 pub(super) enum Unwelcome {
     /// The handshake failed.
     #[error("the handshake failed: {0}")]
-    Handshake(#[from] quinn::ConnectionError),
+    Handshake(#[from] ConnectionError),
     /// The handshake took too long.
     #[error("the handshake was not finished in time")]
     Slow,
@@ -71,6 +73,19 @@ pub(super) enum Unwelcome {
     /// It is somewhere else, and certificates are not in use.
     #[error("without certificates the mesh does not leave loopback")]
     NotLoopback,
+}
+
+impl Unwelcome {
+    /// Whether we turned the other end away; otherwise it, or the network, gave up.
+    fn is_refusal(&self) -> bool {
+        match self {
+            Self::Handshake(error) => matches!(error, ConnectionError::TransportError(_)),
+            Self::NotARegion(_) | Self::OtherRegion(_) | Self::OwnRegion | Self::NotLoopback => {
+                true
+            }
+            Self::Slow | Self::Undialable(_) | Self::Unresolved(_) | Self::NoAddress => false,
+        }
+    }
 }
 
 /// How connections behave, at both ends.
@@ -170,6 +185,11 @@ pub(super) async fn accept(links: Links) {
             links.refusals().record(STRANGER, &Unwelcome::NotLoopback);
             continue;
         }
+        if links.is_crowded() && incoming.may_retry() && !incoming.remote_address_validated() {
+            // Whoever floods us from addresses that are not its own never comes back with the token.
+            let _unsent = incoming.retry();
+            continue;
+        }
         let Some(permit) = links.admit_handshake() else {
             incoming.refuse();
             links
@@ -184,8 +204,10 @@ pub(super) async fn accept(links: Links) {
             match welcomed {
                 Ok((region, connection)) => links.listen(region, connection).await,
                 Err(error) => {
-                    debug!(%remote, %error, "Turned a connection away.");
-                    links.refusals().record(STRANGER, &error);
+                    debug!(%remote, %error, "A connection came to nothing.");
+                    if error.is_refusal() {
+                        links.refusals().record(STRANGER, &error);
+                    }
                 }
             }
         });

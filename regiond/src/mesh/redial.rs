@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tracing::{debug, info, warn};
 
-use super::bounds::{IDLE_MAX, REDIAL_MAX, REDIAL_MIN};
+use super::bounds::{REDIAL_MAX, REDIAL_MIN, SETTLED};
 use super::links::Links;
 use super::{quic, receive};
 use crate::config::Peer;
@@ -30,12 +30,11 @@ pub(super) async fn run(links: Links, peer: Peer) {
                 links.set_way(&peer.region, Some(connection.clone()));
                 // Gossip repeats itself, so a greeting that finds the queue full is not missed.
                 let _full = links.sinks().greet.try_send(connection.remote_address());
-                let settled = tokio::time::sleep(IDLE_MAX);
-                tokio::pin!(settled);
+                let since = links.clock().mono();
                 receive::hear(&links, &peer.region, &connection).await;
                 links.set_way(&peer.region, None);
                 // A peer that turns us away does so only after our own handshake is done: that is no success.
-                if settled.is_elapsed() {
+                if links.clock().mono().since(since) >= SETTLED {
                     wait = REDIAL_MIN;
                 }
                 let why = connection.close_reason();

@@ -19,7 +19,7 @@ pub(super) const STRANGER: &str = "stranger";
 /// Counts and logs refusals.
 #[derive(Debug)]
 pub(super) struct Refusals {
-    clock: Clock,
+    pub(super) clock: Clock,
     metrics: Arc<Metrics>,
     logged: Mutex<BTreeMap<String, MonoTime>>,
 }
