@@ -68,7 +68,9 @@ impl Calendar {
 
     /// The first instant of a day. At the ends of the calendar, the epoch or the end of time.
     fn midnight(&self, day: Date) -> WallTime {
-        let micros = day.to_zoned_datetime(self.zone.clone()).map(|at| at.timestamp().as_microsecond());
+        let micros = day
+            .to_zoned_datetime(self.zone.clone())
+            .map(|at| at.timestamp().as_microsecond());
         WallTime::from_micros(u64::try_from(micros.unwrap_or(0)).unwrap_or(0))
     }
 }
@@ -105,8 +107,9 @@ mod tests {
         assert_eq!(week, (at("2026-11-30T00:00:00Z"), 7 * 24));
         let february = hours(CalendarUnit::Month, "UTC", "2028-02-10T00:00:00Z");
         assert_eq!(february, (at("2028-02-01T00:00:00Z"), 29 * 24));
-        let [before, start, end, after] =
-            Calendar::new(CalendarUnit::Month, "UTC").unwrap().edges(at("2027-01-31T12:00:00Z"));
+        let [before, start, end, after] = Calendar::new(CalendarUnit::Month, "UTC")
+            .unwrap()
+            .edges(at("2027-01-31T12:00:00Z"));
         assert_eq!(
             [before, start, end, after],
             ["2026-12-01", "2027-01-01", "2027-02-01", "2027-03-01"]

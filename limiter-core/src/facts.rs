@@ -2,7 +2,7 @@
 //!
 //! Promises: two requests of one caller have equal facts, however an address was written.
 
-use std::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv6Addr};
 
 use crate::bounds::{FACT_NAME_BYTES_MAX, FACT_VALUE_BYTES_MAX, FACTS_MAX};
 
@@ -59,7 +59,9 @@ impl Facts {
                 return Err(FactError::TooMany);
             }
             if name.is_empty() || name.len() > FACT_NAME_BYTES_MAX {
-                return Err(FactError::Name(name.chars().take(FACT_NAME_BYTES_MAX).collect()));
+                return Err(FactError::Name(
+                    name.chars().take(FACT_NAME_BYTES_MAX).collect(),
+                ));
             }
             if value.len() > FACT_VALUE_BYTES_MAX {
                 return Err(FactError::Value(name.to_owned()));
@@ -80,7 +82,10 @@ impl Facts {
 
     /// The value called `name`.
     pub fn value(&self, name: &str) -> Option<&str> {
-        let at = self.0.binary_search_by(|(known, _)| (**known).cmp(name)).ok()?;
+        let at = self
+            .0
+            .binary_search_by(|(known, _)| (**known).cmp(name))
+            .ok()?;
         self.0.get(at).map(|(_, value)| &**value)
     }
 
@@ -101,7 +106,9 @@ pub(crate) fn keyed_ip(text: &str, prefix: u8) -> Option<String> {
     match text.parse::<IpAddr>().ok()? {
         IpAddr::V4(address) => Some(address.to_string()),
         IpAddr::V6(address) => {
-            let mask = u128::MAX.checked_shl(128 - u32::from(prefix.min(128))).unwrap_or(0);
+            let mask = u128::MAX
+                .checked_shl(128 - u32::from(prefix.min(128)))
+                .unwrap_or(0);
             let network = Ipv6Addr::from_bits(address.to_bits() & mask);
             Some(format!("{network}/{prefix}"))
         }
@@ -122,7 +129,10 @@ mod tests {
             let facts = Facts::new([("ip", written)]).unwrap();
             assert_eq!(facts.value("ip"), Some(canonical), "{written}");
         }
-        assert_eq!(keyed_ip("2001:db8:1:2:3::4", 64).as_deref(), Some("2001:db8:1:2::/64"));
+        assert_eq!(
+            keyed_ip("2001:db8:1:2:3::4", 64).as_deref(),
+            Some("2001:db8:1:2::/64")
+        );
         assert_eq!(keyed_ip("192.0.2.1", 64).as_deref(), Some("192.0.2.1"));
     }
 
@@ -132,9 +142,18 @@ mod tests {
         let long = "x".repeat(FACT_VALUE_BYTES_MAX + 1);
         let table = [
             (Facts::new(many), "descriptors"),
-            (Facts::new([("a".to_owned(), long.as_str())]), "descriptors.a"),
-            (Facts::new([("a".to_owned(), "1"), ("a".to_owned(), "2")]), "descriptors.a"),
-            (Facts::new([("ip".to_owned(), "300.1.1.1")]), "descriptors.ip"),
+            (
+                Facts::new([("a".to_owned(), long.as_str())]),
+                "descriptors.a",
+            ),
+            (
+                Facts::new([("a".to_owned(), "1"), ("a".to_owned(), "2")]),
+                "descriptors.a",
+            ),
+            (
+                Facts::new([("ip".to_owned(), "300.1.1.1")]),
+                "descriptors.ip",
+            ),
             (Facts::new([(String::new(), "1")]), "descriptors"),
         ];
         for (facts, field) in table {

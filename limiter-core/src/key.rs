@@ -73,7 +73,12 @@ impl KeyTemplate {
     }
 
     /// The identity; none when a fact is missing or empty and `shared` does not stand in for it.
-    pub(crate) fn identity(&self, facts: &Facts, ipv6_prefix: u8, shared: bool) -> Option<Identity> {
+    pub(crate) fn identity(
+        &self,
+        facts: &Facts,
+        ipv6_prefix: u8,
+        shared: bool,
+    ) -> Option<Identity> {
         let value = |name: &str| -> Option<Cow<'_, str>> {
             match facts.value(name).filter(|value| !value.is_empty()) {
                 Some(value) if name == IP => keyed_ip(value, ipv6_prefix).map(Cow::Owned),
@@ -165,7 +170,10 @@ impl Owner<'_> {
         } else {
             let mut domain = String::new();
             escape(self.domain, &mut domain);
-            format!("rl:{{{identity}}}:{domain}/{}:{:08x}", self.rule, self.shape)
+            format!(
+                "rl:{{{identity}}}:{domain}/{}:{:08x}",
+                self.rule, self.shape
+            )
         };
         StoreKey(key.into_bytes().into())
     }
@@ -182,7 +190,12 @@ impl Owner<'_> {
 
     /// The name under which regions tell each other of the counter.
     pub(crate) fn counter(&self, identity: &Identity) -> Option<CounterName> {
-        let Self { domain, rule, variant, shape } = self;
+        let Self {
+            domain,
+            rule,
+            variant,
+            shape,
+        } = self;
         let name = format!("{domain}\0{rule}\0{variant:x}\0{shape:x}\0{}", identity.0);
         CounterName::new(name.as_bytes()).ok()
     }
@@ -196,7 +209,15 @@ pub(crate) fn parse_counter(name: &CounterName) -> Option<(Owner<'_>, Identity)>
     let variant = u32::from_str_radix(text()?, 16).ok()?;
     let shape = u32::from_str_radix(text()?, 16).ok()?;
     let identity = Identity::from_bytes(parts.next()?)?;
-    Some((Owner { domain, rule, variant, shape }, identity))
+    Some((
+        Owner {
+            domain,
+            rule,
+            variant,
+            shape,
+        },
+        identity,
+    ))
 }
 
 /// A hash that is the same in every region and every version.
@@ -204,7 +225,9 @@ pub(crate) fn stable_hash(text: &str) -> u32 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(text.as_bytes());
     // Truncation keeps the low half, which is as good as any.
-    (first_u64(&hasher) & u64::from(u32::MAX)).try_into().unwrap_or(0)
+    (first_u64(&hasher) & u64::from(u32::MAX))
+        .try_into()
+        .unwrap_or(0)
 }
 
 fn first_u64(hasher: &blake3::Hasher) -> u64 {
@@ -220,26 +243,37 @@ mod tests {
     fn identity(template: &str, facts: &[(&str, &str)]) -> Option<String> {
         let facts = Facts::new(facts.iter().copied()).unwrap();
         let template = KeyTemplate::parse(template).unwrap();
-        template.identity(&facts, 64, false).map(|identity| identity.0)
+        template
+            .identity(&facts, 64, false)
+            .map(|identity| identity.0)
     }
 
     #[test]
     fn a_value_cannot_leave_its_hash_tag_or_pose_as_another_fact() {
-        assert_eq!(identity("user", &[("user", "a}{b\n")]).unwrap(), "user=a%7d%7bb%0a");
+        assert_eq!(
+            identity("user", &[("user", "a}{b\n")]).unwrap(),
+            "user=a%7d%7bb%0a"
+        );
         let both = KeyTemplate::of_facts(vec!["b".into(), "a".into()]);
         let render = |pairs: &[(&str, &str)]| {
             let facts = Facts::new(pairs.iter().copied()).unwrap();
             both.identity(&facts, 64, false).unwrap().0
         };
         assert_eq!(render(&[("a", "1"), ("b", "2")]), "a=1,b=2");
-        assert_ne!(render(&[("a", "1,b=2"), ("b", "3")]), render(&[("a", "1"), ("b", "2,b=3")]));
+        assert_ne!(
+            render(&[("a", "1,b=2"), ("b", "3")]),
+            render(&[("a", "1"), ("b", "2,b=3")])
+        );
     }
 
     #[test]
     fn a_missing_or_empty_fact_gives_no_identity() {
         assert_eq!(identity("user", &[]), None);
         assert_eq!(identity("user", &[("user", "")]), None);
-        assert_eq!(identity("user:{user}:search", &[("user", "u1")]).unwrap(), "user:u1:search");
+        assert_eq!(
+            identity("user:{user}:search", &[("user", "u1")]).unwrap(),
+            "user:u1:search"
+        );
     }
 
     #[test]
@@ -252,22 +286,43 @@ mod tests {
 
     #[test]
     fn a_counter_name_is_taken_apart_as_it_was_put_together() {
-        let owner = Owner { domain: "default", rule: "r1", variant: 7, shape: 9 };
+        let owner = Owner {
+            domain: "default",
+            rule: "r1",
+            variant: 7,
+            shape: 9,
+        };
         let identity = Identity("user=u1".to_owned());
         let name = owner.counter(&identity).unwrap();
         let (parsed, known) = parse_counter(&name).unwrap();
-        assert_eq!((parsed.domain, parsed.rule, parsed.variant, parsed.shape), ("default", "r1", 7, 9));
+        assert_eq!(
+            (parsed.domain, parsed.rule, parsed.variant, parsed.shape),
+            ("default", "r1", 7, 9)
+        );
         assert_eq!(known, identity);
-        for hostile in [&b"x"[..], b"a\0b\0zz\01\0c", b"a\0b\01\01\0{}", b"a\0b\01\01\0\xff"] {
+        for hostile in [
+            &b"x"[..],
+            b"a\0b\0zz\x001\0c",
+            b"a\0b\x001\x001\0{}",
+            b"a\0b\x001\x001\0\xff",
+        ] {
             assert!(parse_counter(&CounterName::new(hostile).unwrap()).is_none());
         }
     }
 
     #[test]
     fn the_phase_is_the_same_everywhere_and_differs_between_callers() {
-        let owner = Owner { domain: "default", rule: "partner", variant: 0, shape: 0 };
-        let phase =
-            |who: &str| owner.phase(&Identity(who.to_owned()), Span::from_secs(10)).as_micros();
+        let owner = Owner {
+            domain: "default",
+            rule: "partner",
+            variant: 0,
+            shape: 0,
+        };
+        let phase = |who: &str| {
+            owner
+                .phase(&Identity(who.to_owned()), Span::from_secs(10))
+                .as_micros()
+        };
         assert_eq!(phase("partner=acme"), phase("partner=acme"));
         assert_ne!(phase("partner=acme"), phase("partner=umbrella"));
         assert!(phase("partner=acme") < 10_000_000);

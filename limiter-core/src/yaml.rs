@@ -32,13 +32,21 @@ pub struct Refusals {
 impl Refusals {
     /// Nothing is wrong with `file` yet.
     pub fn new(file: &str) -> Self {
-        Self { file: file.to_owned(), found: Vec::new() }
+        Self {
+            file: file.to_owned(),
+            found: Vec::new(),
+        }
     }
 
     /// Something is.
     pub fn add(&mut self, line: usize, key: impl Into<String>, message: impl Into<String>) {
         let (key, message) = (key.into(), message.into());
-        self.found.push(Refusal { file: self.file.clone(), line, key, message });
+        self.found.push(Refusal {
+            file: self.file.clone(),
+            line,
+            key,
+            message,
+        });
     }
 
     /// All of it, in order of lines.
@@ -75,7 +83,11 @@ impl<'t> Document<'t> {
                 Self(first)
             }
             Err(error) => {
-                refusals.add(error.marker().line().max(1), "file", format!("is no YAML: {}", error.info()));
+                refusals.add(
+                    error.marker().line().max(1),
+                    "file",
+                    format!("is no YAML: {}", error.info()),
+                );
                 Self(None)
             }
         }
@@ -84,15 +96,25 @@ impl<'t> Document<'t> {
     /// What it holds; absent when it is empty.
     pub fn root(&self) -> Option<Field<'_>> {
         let node = self.0.as_ref()?;
-        let field = Field { node, line: node.span.start.line(), place: "file".to_owned() };
+        let field = Field {
+            node,
+            line: node.span.start.line(),
+            place: "file".to_owned(),
+        };
         (!field.is_null()).then_some(field)
     }
 }
 
 /// Whether a line opens or indents more levels than anybody means to.
 fn is_deep(line: &str) -> bool {
-    let opened = line.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
-    let dashes = line.split_whitespace().take_while(|word| *word == "-" || *word == "?").count();
+    let opened = line
+        .bytes()
+        .filter(|byte| matches!(byte, b'[' | b'{'))
+        .count();
+    let dashes = line
+        .split_whitespace()
+        .take_while(|word| *word == "-" || *word == "?")
+        .count();
     opened > 8 * DEPTH_MAX || dashes > DEPTH_MAX
 }
 
@@ -136,7 +158,11 @@ impl<'d> Field<'d> {
 
     /// Refuses the value: `wanted` says what is accepted.
     pub fn refuse(&self, refusals: &mut Refusals, wanted: &str) {
-        refusals.add(self.line, &self.place, format!("found {}; {wanted}", self.found()));
+        refusals.add(
+            self.line,
+            &self.place,
+            format!("found {}; {wanted}", self.found()),
+        );
     }
 
     /// A text; numbers and flags are taken as they are written.
@@ -174,8 +200,10 @@ impl<'d> Field<'d> {
     }
 
     /// The items of a list.
-    pub fn items(&self) -> Option<Vec<Field<'d>>> {
-        let YamlData::Sequence(items) = &self.node.data else { return None };
+    pub fn items(&self) -> Option<Vec<Self>> {
+        let YamlData::Sequence(items) = &self.node.data else {
+            return None;
+        };
         let item = |(place, node): (usize, &'d MarkedYaml<'d>)| Field {
             node,
             line: node.span.start.line(),
@@ -186,14 +214,29 @@ impl<'d> Field<'d> {
 
     /// The fields of a map, each called by its own name within `place`.
     pub fn fields(&self, place: &str, refusals: &mut Refusals) -> Option<Fields<'d>> {
-        let YamlData::Mapping(map) = &self.node.data else { return None };
-        let mut fields =
-            Fields { line: self.line, place: place.to_owned(), entries: Vec::new(), asked: Vec::new() };
+        let YamlData::Mapping(map) = &self.node.data else {
+            return None;
+        };
+        let mut fields = Fields {
+            line: self.line,
+            place: place.to_owned(),
+            entries: Vec::new(),
+            asked: Vec::new(),
+        };
         for (key, node) in map {
             let line = key.span.start.line();
-            let key = Field { node: key, line, place: place.to_owned() };
+            let key = Field {
+                node: key,
+                line,
+                place: place.to_owned(),
+            };
             match key.text() {
-                Some(name) => fields.entries.push(Entry { name, line, node, used: false }),
+                Some(name) => fields.entries.push(Entry {
+                    name,
+                    line,
+                    node,
+                    used: false,
+                }),
                 None => key.refuse(refusals, "a key is a name"),
             }
         }
@@ -226,7 +269,11 @@ impl<'d> Fields<'d> {
         self.asked.push(name);
         let entry = self.entries.iter_mut().find(|entry| entry.name == name)?;
         entry.used = true;
-        Some(Field { node: entry.node, line: entry.line, place: format!("{}, {name}", self.place) })
+        Some(Field {
+            node: entry.node,
+            line: entry.line,
+            place: format!("{}, {name}", self.place),
+        })
     }
 
     /// Every field, whatever it is called.
@@ -235,7 +282,14 @@ impl<'d> Fields<'d> {
         let field = |entry: &mut Entry<'d>| {
             entry.used = true;
             let place = format!("{place}, {}", entry.name);
-            (entry.name.clone(), Field { node: entry.node, line: entry.line, place })
+            (
+                entry.name.clone(),
+                Field {
+                    node: entry.node,
+                    line: entry.line,
+                    place,
+                },
+            )
         };
         self.entries.iter_mut().map(field).collect()
     }
@@ -256,7 +310,9 @@ impl<'d> Fields<'d> {
 
 /// What to say of an unknown name.
 pub fn unknown(name: &str, known: &[&str]) -> String {
-    let nearest = known.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
+    let nearest = known
+        .iter()
+        .min_by_key(|known| strsim::damerau_levenshtein(known, name));
     match nearest {
         Some(nearest) if strsim::damerau_levenshtein(nearest, name) <= 1 + name.len() / 3 => {
             format!("unknown key {name:?}; did you mean {nearest:?}?")

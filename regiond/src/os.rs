@@ -15,14 +15,22 @@ pub struct Clock {
 
 impl Clock {
     /// A clock whose monotonic origin is now. One per process.
-    #[expect(clippy::disallowed_methods, reason = "this is where the process reads its clocks")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is where the process reads its clocks"
+    )]
     pub fn start() -> Self {
-        Self { origin: Instant::now() }
+        Self {
+            origin: Instant::now(),
+        }
     }
 
     /// Both clocks.
     pub fn now(&self) -> Now {
-        Now { mono: self.mono(), wall: self.wall() }
+        Now {
+            mono: self.mono(),
+            wall: self.wall(),
+        }
     }
 
     /// The monotonic clock.
@@ -31,9 +39,14 @@ impl Clock {
     }
 
     /// The wall clock; the Unix epoch when it is set before that.
-    #[expect(clippy::disallowed_methods, reason = "this is where the process reads its clocks")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is where the process reads its clocks"
+    )]
     pub fn wall(&self) -> WallTime {
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since_epoch = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         WallTime::from_micros(u64::try_from(since_epoch.as_micros()).unwrap_or(u64::MAX))
     }
 

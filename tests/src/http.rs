@@ -30,7 +30,10 @@ impl Answer {
 
     /// The first header called `name`.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 }
 
@@ -42,7 +45,9 @@ pub struct HttpClient {
 
 impl Default for HttpClient {
     fn default() -> Self {
-        Self { client: Client::builder(TokioExecutor::new()).build_http() }
+        Self {
+            client: Client::builder(TokioExecutor::new()).build_http(),
+        }
     }
 }
 
@@ -66,12 +71,20 @@ impl HttpClient {
         let exchange = async {
             let answer = self.client.request(request).await?;
             let status = answer.status().as_u16();
-            let header = |(name, value): (&hyper::header::HeaderName, &hyper::header::HeaderValue)| {
-                (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
-            };
+            let header =
+                |(name, value): (&hyper::header::HeaderName, &hyper::header::HeaderValue)| {
+                    (
+                        name.as_str().to_owned(),
+                        String::from_utf8_lossy(value.as_bytes()).into_owned(),
+                    )
+                };
             let headers = answer.headers().iter().map(header).collect();
             let bytes = answer.into_body().collect().await?.to_bytes();
-            anyhow::Ok(Answer { status, headers, text: String::from_utf8_lossy(&bytes).into_owned() })
+            anyhow::Ok(Answer {
+                status,
+                headers,
+                text: String::from_utf8_lossy(&bytes).into_owned(),
+            })
         };
         tokio::time::timeout(Duration::from_secs(5), exchange).await?
     }
@@ -89,6 +102,12 @@ impl HttpClient {
     /// # Errors
     /// As [`Self::send`].
     pub async fn post(&self, url: &str, body: &Value) -> anyhow::Result<Answer> {
-        self.send("POST", url, &[("content-type", "application/json")], body.to_string()).await
+        self.send(
+            "POST",
+            url,
+            &[("content-type", "application/json")],
+            body.to_string(),
+        )
+        .await
     }
 }

@@ -17,7 +17,10 @@ const READY: Duration = Duration::from_secs(20);
 /// The binary, which `tests/run` builds before any test starts.
 pub fn regiond_binary() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
-    let build = test.ancestors().nth(2).expect("tests run from <target>/<profile>/deps");
+    let build = test
+        .ancestors()
+        .nth(2)
+        .expect("tests run from <target>/<profile>/deps");
     let binary = build.join("regiond");
     assert!(
         binary.exists(),
@@ -89,7 +92,10 @@ impl Regiond {
 
     /// One of its addresses: `http`, `grpc`, `admin` or `mesh`.
     pub fn address(&self, name: &str) -> String {
-        self.addresses[name].as_str().unwrap_or_else(|| panic!("no {name} address")).to_owned()
+        self.addresses[name]
+            .as_str()
+            .unwrap_or_else(|| panic!("no {name} address"))
+            .to_owned()
     }
 
     /// The URL of a path on its HTTP or admin port.
@@ -99,8 +105,14 @@ impl Regiond {
 
     /// Sends it a signal, by name: `TERM`, `STOP`, `CONT`, `HUP`.
     pub fn signal(&self, name: &str) {
-        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status();
-        assert!(sent.is_ok_and(|status| status.success()), "cannot send SIG{name}");
+        let sent = Command::new("kill")
+            .arg(format!("-{name}"))
+            .arg(self.child.id().to_string())
+            .status();
+        assert!(
+            sent.is_ok_and(|status| status.success()),
+            "cannot send SIG{name}"
+        );
     }
 
     /// `kill -9`, and waits until it is gone.

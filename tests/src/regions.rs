@@ -61,25 +61,44 @@ impl Regions {
         for region in &self.regions {
             let what = format!("the peers of {}", region.name);
             let states = async || self.peer_states(region).await;
-            wait_until_equal(&what, Duration::from_secs(15), vec!["alive".to_owned(); 2], states)
-                .await;
+            wait_until_equal(
+                &what,
+                Duration::from_secs(15),
+                vec!["alive".to_owned(); 2],
+                states,
+            )
+            .await;
         }
     }
 
     /// The states of a region's peers, by name of peer.
     pub async fn peer_states(&self, region: &Region) -> Vec<String> {
-        let Ok(answer) = self.client.read(&region.mesh.url("admin", "/v1/mesh/lag")).await else {
+        let Ok(answer) = self
+            .client
+            .read(&region.mesh.url("admin", "/v1/mesh/lag"))
+            .await
+        else {
             return Vec::new();
         };
-        let peers = answer.json()["peers"].as_array().cloned().unwrap_or_default();
-        peers.iter().filter_map(|peer| peer["state"].as_str().map(str::to_owned)).collect()
+        let peers = answer.json()["peers"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        peers
+            .iter()
+            .filter_map(|peer| peer["state"].as_str().map(str::to_owned))
+            .collect()
     }
 
     /// Asks a region's pod; the whole answer.
     pub async fn check(&self, region: usize, facts: &Value, cost: u64) -> Value {
         let url = self.regions[region].limiter.url("http", "/v1/limits:check");
         let question = json!({"descriptors": facts, "cost": cost});
-        let answer = self.client.post(&url, &question).await.expect("a pod always answers");
+        let answer = self
+            .client
+            .post(&url, &question)
+            .await
+            .expect("a pod always answers");
         assert_eq!(answer.status, 200, "{}", answer.text);
         answer.json()
     }
@@ -131,7 +150,10 @@ fn start_region(
     for (peer, port) in REGIONS.iter().zip(ports).filter(|(peer, _)| **peer != name) {
         mesh_args.extend(strings(&["--peer", &format!("{peer}=127.0.0.1:{port}")]));
     }
-    mesh_args.extend(strings(&["--ca", &certificates.join("ca.pem").display().to_string()]));
+    mesh_args.extend(strings(&[
+        "--ca",
+        &certificates.join("ca.pem").display().to_string(),
+    ]));
     mesh_args.extend(strings(&["--cert", &own("pem").display().to_string()]));
     mesh_args.extend(strings(&["--key", &own("key").display().to_string()]));
     let free = ["--admin", "127.0.0.1:0", "--grpc", "127.0.0.1:0"];
@@ -143,13 +165,24 @@ fn start_region(
     mesh_args.extend(strings(&["--grpc", &mesh.address("grpc")]));
 
     let mut args = strings(&["limiter", "--region", name, "--redis", &redis.url()]);
-    args.extend(strings(&["--rules", &rules.display().to_string(), "--http", "127.0.0.1:0"]));
+    args.extend(strings(&[
+        "--rules",
+        &rules.display().to_string(),
+        "--http",
+        "127.0.0.1:0",
+    ]));
     args.extend(strings(&free));
     args.extend(strings(&["--mesh-daemon", &mesh.address("grpc")]));
     // A test machine that is busy compiling must not turn slowness into failure modes.
     args.extend(strings(&["--store-deadline", "500ms"]));
     let limiter = Regiond::start(&args);
-    Region { name, redis, mesh, limiter, mesh_args }
+    Region {
+        name,
+        redis,
+        mesh,
+        limiter,
+        mesh_args,
+    }
 }
 
 /// Makes a throw-away authority and a certificate for each region, as an operator would.
@@ -157,7 +190,11 @@ fn certificates(folder: &Path) -> PathBuf {
     let certificates = folder.join("certificates");
     let run = |args: &[&str]| {
         let output = crate::process::run_regiond(args);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     };
     let path = certificates.display().to_string();
     run(&["certs", "new-ca", &path]);

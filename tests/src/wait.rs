@@ -22,7 +22,10 @@ pub fn wait_until(patience: Duration, mut condition: impl FnMut() -> bool) -> bo
 }
 
 /// Looks until `look` finds something, for `patience` at most.
-pub async fn poll_until<T>(patience: Duration, mut look: impl AsyncFnMut() -> Option<T>) -> Option<T> {
+pub async fn poll_until<T>(
+    patience: Duration,
+    mut look: impl AsyncFnMut() -> Option<T>,
+) -> Option<T> {
     let mut looks = tokio::time::interval(LOOK);
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
     let found = async {
@@ -54,5 +57,8 @@ pub async fn wait_until_equal<T: PartialEq + std::fmt::Debug>(
         reached.then_some(())
     });
     let reached = reached.await.is_some();
-    assert!(reached, "{what} is {last:?} after {patience:?}, not {wanted:?}");
+    assert!(
+        reached,
+        "{what} is {last:?} after {patience:?}, not {wanted:?}"
+    );
 }

@@ -45,11 +45,12 @@ const MODULES: &[(&str, &[&[&str]])] = &[
     (
         "limiter-core",
         &[
-            &["bounds"],
+            &["bounds", "yaml"],
             &["facts"],
-            &["calendar"],
             &["algo"],
             &["store"],
+            &["key"],
+            &["calendar"],
             &["rule"],
             &["rights"],
             &["check"],
@@ -72,12 +73,14 @@ const MODULES: &[(&str, &[&[&str]])] = &[
     (
         "regiond",
         &[
-            &["os"],
+            &["os", "wire"],
+            &["output"],
             &["config", "telemetry"],
             &["store"],
             &["mesh"],
             &["pod"],
-            &["admin", "grpc", "http"],
+            &["grpc", "http"],
+            &["admin"],
             &["app"],
             &["demo"],
             &["cli"],

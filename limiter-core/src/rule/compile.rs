@@ -19,19 +19,30 @@ const IPV6_PREFIX: u8 = 64;
 /// The rules of a text; what is wrong is added to `refusals`.
 pub(super) fn compile(text: &str, refusals: &mut Refusals) -> Vec<Rule> {
     let document = Document::read(text, refusals);
-    let Some(root) = document.root() else { return Vec::new() };
-    let Some(items) = items(&root, refusals) else { return Vec::new() };
+    let Some(root) = document.root() else {
+        return Vec::new();
+    };
+    let Some(items) = items(&root, refusals) else {
+        return Vec::new();
+    };
     if items.len() > RULES_MAX {
-        refusals.add(root.line, "file", format!("holds more than {RULES_MAX} rules"));
+        refusals.add(
+            root.line,
+            "file",
+            format!("holds more than {RULES_MAX} rules"),
+        );
         return Vec::new();
     }
     let mut seen: BTreeMap<(Arc<str>, Arc<str>), usize> = BTreeMap::new();
     let mut rules = Vec::new();
     for (place, item) in items.iter().enumerate() {
-        let Some(rule) = rule(item, place, refusals) else { continue };
+        let Some(rule) = rule(item, place, refusals) else {
+            continue;
+        };
         let id = (rule.domain.clone(), rule.id.0.clone());
         if let Some(first) = seen.insert(id, item.line) {
-            let message = format!("is taken by the rule in line {first}; ids are unique in a domain");
+            let message =
+                format!("is taken by the rule in line {first}; ids are unique in a domain");
             refusals.add(item.line, format!("rule {}, id", rule.id), message);
         }
         rules.push(rule);
@@ -65,15 +76,17 @@ fn rule(item: &Field<'_>, place: usize, refusals: &mut Refusals) -> Option<Rule>
     };
     let id = id(&mut fields, refusals)?;
     fields.call(format!("rule {id}"));
-    if fields.take("groups").is_some() {
-        refusals.add(fields.line, format!("rule {id}, groups"), "is not supported by this version");
-    }
+    refuse_groups(&mut fields, refusals);
     let domain = text(&mut fields, "domain", refusals).unwrap_or_else(|| DEFAULT_DOMAIN.into());
     let matcher = fields.take("match");
     let matcher = matcher.map_or_else(Matcher::default, |it| condition::matcher(&it, refusals));
     let mode = choice(&mut fields, "mode", Mode::Enforce, refusals);
-    let on_store_failure =
-        choice(&mut fields, "on_store_failure", OnStoreFailure::Open, refusals);
+    let on_store_failure = choice(
+        &mut fields,
+        "on_store_failure",
+        OnStoreFailure::Open,
+        refusals,
+    );
     let scope = choice(&mut fields, "scope", Scope::Global, refusals);
     let sharing = choice(&mut fields, "sharing", Sharing::Balanced, refusals);
     let on_partition = choice(&mut fields, "on_partition", OnPartition::Reclaim, refusals);
@@ -88,7 +101,10 @@ fn rule(item: &Field<'_>, place: usize, refusals: &mut Refusals) -> Option<Rule>
     let unlimited = flag(&mut fields, "unlimited", false, refusals);
     let amount = Amount::read(&mut fields, refusals);
     let limit = if unlimited {
-        amount.refuse_any("has no effect beside `unlimited: true`; leave one out", refusals);
+        amount.refuse_any(
+            "has no effect beside `unlimited: true`; leave one out",
+            refusals,
+        );
         Some(Limit::Unlimited)
     } else {
         amount.limit(kind.as_ref(), &fields.place, fields.line, refusals)
@@ -122,8 +138,22 @@ fn rule(item: &Field<'_>, place: usize, refusals: &mut Refusals) -> Option<Rule>
     })
 }
 
+fn refuse_groups(fields: &mut Fields<'_>, refusals: &mut Refusals) {
+    if let Some(groups) = fields.take("groups") {
+        refusals.add(
+            groups.line,
+            groups.place,
+            "is not supported by this version",
+        );
+    }
+}
+
 fn variant(id: u32, limit: Limit) -> Variant {
-    Variant { id, shape: limit.shape_name(), limit }
+    Variant {
+        id,
+        shape: limit.shape_name(),
+        limit,
+    }
 }
 
 /// `id`, or `name` in the second dialect.
@@ -132,7 +162,11 @@ fn id(fields: &mut Fields<'_>, refusals: &mut Refusals) -> Option<RuleId> {
         (Some(id), None) => id,
         (None, Some(name)) => name,
         (Some(_), Some(name)) => {
-            refusals.add(name.line, name.place, "says the same as `id`; leave one out");
+            refusals.add(
+                name.line,
+                name.place,
+                "says the same as `id`; leave one out",
+            );
             return None;
         }
         (None, None) => {
@@ -165,8 +199,10 @@ fn key(fields: &mut Fields<'_>, unlimited: bool, refusals: &mut Refusals) -> Opt
         return None;
     };
     if let Some(items) = field.items() {
-        let names: Option<Vec<String>> =
-            items.iter().map(|item| item.text().filter(|name| !name.is_empty())).collect();
+        let names: Option<Vec<String>> = items
+            .iter()
+            .map(|item| item.text().filter(|name| !name.is_empty()))
+            .collect();
         match names {
             Some(names) if !names.is_empty() => return Some(KeyTemplate::of_facts(names)),
             _ => field.refuse(refusals, "a list names at least one fact: [tenant, user]"),
@@ -193,13 +229,19 @@ fn overrides(
     refusals: &mut Refusals,
 ) -> Vec<(Matcher, Variant)> {
     let Some(items) = list.items().filter(|items| items.len() <= OVERRIDES_MAX) else {
-        list.refuse(refusals, &format!("overrides are a list of at most {OVERRIDES_MAX}"));
+        list.refuse(
+            refusals,
+            &format!("overrides are a list of at most {OVERRIDES_MAX}"),
+        );
         return Vec::new();
     };
     let mut found = Vec::new();
     for item in items {
         let Some(mut fields) = item.fields(&item.place, refusals) else {
-            item.refuse(refusals, "an override is { when: { FACT: VALUE }, limit: N }");
+            item.refuse(
+                refusals,
+                "an override is { when: { FACT: VALUE }, limit: N }",
+            );
             continue;
         };
         let Some(when) = fields.take("when") else {
@@ -214,7 +256,9 @@ fn overrides(
         let limit = if unlimited {
             Some(Limit::Unlimited)
         } else {
-            amount.over(base).limit(Some(kind), &place.0, place.1, refusals)
+            amount
+                .over(base)
+                .limit(Some(kind), &place.0, place.1, refusals)
         };
         let id = stable_hash(&format!("{when:?}")).max(1);
         found.extend(limit.map(|limit| (when, variant(id, limit))));
@@ -225,9 +269,14 @@ fn overrides(
 
 fn text(fields: &mut Fields<'_>, name: &'static str, refusals: &mut Refusals) -> Option<String> {
     let field = fields.take(name)?;
-    let text = field.text().filter(|text| !text.is_empty() && text.len() <= RULE_ID_BYTES_MAX);
+    let text = field
+        .text()
+        .filter(|text| !text.is_empty() && text.len() <= RULE_ID_BYTES_MAX);
     if text.is_none() {
-        field.refuse(refusals, &format!("a text of 1 to {RULE_ID_BYTES_MAX} bytes is wanted"));
+        field.refuse(
+            refusals,
+            &format!("a text of 1 to {RULE_ID_BYTES_MAX} bytes is wanted"),
+        );
     }
     text
 }
@@ -238,7 +287,9 @@ fn flag(
     default: bool,
     refusals: &mut Refusals,
 ) -> bool {
-    let Some(field) = fields.take(name) else { return default };
+    let Some(field) = fields.take(name) else {
+        return default;
+    };
     field.flag().unwrap_or_else(|| {
         field.refuse(refusals, "write true or false");
         default
@@ -251,13 +302,17 @@ fn choice<T: Choice>(
     default: T,
     refusals: &mut Refusals,
 ) -> T {
-    let Some(field) = fields.take(name) else { return default };
+    let Some(field) = fields.take(name) else {
+        return default;
+    };
     // YAML 1.1 readers would take a bare `off` for false; both are what their writer meant.
     let word = match field.flag() {
         Some(false) => Some("off".to_owned()),
         _ => field.text(),
     };
-    let known = word.as_ref().and_then(|word| T::WORDS.iter().find(|(name, _)| name == word));
+    let known = word
+        .as_ref()
+        .and_then(|word| T::WORDS.iter().find(|(name, _)| name == word));
     match known {
         Some((_, choice)) => *choice,
         None => {
@@ -269,21 +324,30 @@ fn choice<T: Choice>(
 }
 
 fn order(fields: &mut Fields<'_>, refusals: &mut Refusals) -> i32 {
-    let Some(field) = fields.take("order") else { return 0 };
+    let Some(field) = fields.take("order") else {
+        return 0;
+    };
     let order = field.signed().and_then(|order| i32::try_from(order).ok());
     order.unwrap_or_else(|| {
-        field.refuse(refusals, "a whole number is wanted; lower ones are asked first");
+        field.refuse(
+            refusals,
+            "a whole number is wanted; lower ones are asked first",
+        );
         0
     })
 }
 
 fn ipv6_prefix(fields: &mut Fields<'_>, refusals: &mut Refusals) -> u8 {
-    let Some(field) = fields.take("ipv6_prefix") else { return IPV6_PREFIX };
+    let Some(field) = fields.take("ipv6_prefix") else {
+        return IPV6_PREFIX;
+    };
     let prefix = field.whole().and_then(|bits| u8::try_from(bits).ok());
-    prefix.filter(|bits| (1..=128).contains(bits)).unwrap_or_else(|| {
-        field.refuse(refusals, "a number of bits from 1 to 128 is wanted");
-        IPV6_PREFIX
-    })
+    prefix
+        .filter(|bits| (1..=128).contains(bits))
+        .unwrap_or_else(|| {
+            field.refuse(refusals, "a number of bits from 1 to 128 is wanted");
+            IPV6_PREFIX
+        })
 }
 
 /// Refuses a word with the nearest one that is known.

@@ -38,12 +38,26 @@ mod tests {
 
     #[test]
     fn spans_are_a_number_and_a_unit() {
-        for (text, millis) in
-            [("250ms", 250), ("90s", 90_000), ("1m30s", 90_000), ("15m", 900_000), ("1h", 3_600_000)]
-        {
+        for (text, millis) in [
+            ("250ms", 250),
+            ("90s", 90_000),
+            ("1m30s", 90_000),
+            ("15m", 900_000),
+            ("1h", 3_600_000),
+        ] {
             assert_eq!(parse_span(text), Some(Span::from_millis(millis)), "{text}");
         }
-        for text in ["", "90", "s", "1.5s", "-1s", "1 s", "1y", "99999999999999999999s", "1m30"] {
+        for text in [
+            "",
+            "90",
+            "s",
+            "1.5s",
+            "-1s",
+            "1 s",
+            "1y",
+            "99999999999999999999s",
+            "1m30",
+        ] {
             assert_eq!(parse_span(text), None, "{text}");
         }
     }

@@ -45,15 +45,23 @@ impl Limit {
     pub(super) fn shape(&self, near: WallTime, phase: impl FnOnce(Span) -> Span) -> Option<Shape> {
         Some(match self {
             Self::Unlimited => return None,
-            Self::Bucket { algorithm, rate, burst, .. } => {
-                Shape::Bucket { algorithm: *algorithm, rate: *rate, burst: *burst }
-            }
+            Self::Bucket {
+                algorithm,
+                rate,
+                burst,
+                ..
+            } => Shape::Bucket {
+                algorithm: *algorithm,
+                rate: *rate,
+                burst: *burst,
+            },
             Self::FixedWindow { limit, window } => Shape::FixedWindow {
                 limit: *limit,
                 windows: match window {
-                    Window::Every(length) => {
-                        Windows::Every { length: *length, phase: phase(*length) }
-                    }
+                    Window::Every(length) => Windows::Every {
+                        length: *length,
+                        phase: phase(*length),
+                    },
                     Window::Calendar(calendar) => Windows::Edges(calendar.edges(near)),
                 },
             },
@@ -65,13 +73,21 @@ impl Limit {
     pub(super) fn shape_name(&self) -> u32 {
         stable_hash(&match self {
             Self::Unlimited => "unlimited".to_owned(),
-            Self::Bucket { algorithm, rate, .. } => {
+            Self::Bucket {
+                algorithm, rate, ..
+            } => {
                 format!("{algorithm:?} {}/{}", rate.tokens, rate.per.as_micros())
             }
-            Self::FixedWindow { window: Window::Every(length), .. } => {
+            Self::FixedWindow {
+                window: Window::Every(length),
+                ..
+            } => {
                 format!("fixed_window {}", length.as_micros())
             }
-            Self::FixedWindow { window: Window::Calendar(calendar), .. } => {
+            Self::FixedWindow {
+                window: Window::Calendar(calendar),
+                ..
+            } => {
                 format!("fixed_window {}", calendar.name())
             }
         })

@@ -1,6 +1,6 @@
 //! Which requests a rule is about.
 
-use std::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv6Addr};
 
 use crate::facts::Facts;
 
@@ -30,13 +30,18 @@ pub(super) struct Network {
 
 impl Matcher {
     pub(super) fn matches(&self, facts: &Facts) -> bool {
-        self.0.iter().all(|(name, pattern)| pattern.matches(facts.value(name)))
+        self.0
+            .iter()
+            .all(|(name, pattern)| pattern.matches(facts.value(name)))
     }
 
     /// How specific it is: exact conditions count before partial ones, and partial ones before any.
     pub(super) fn specificity(&self) -> (usize, usize, usize) {
         let count = |wanted: usize| {
-            self.0.iter().filter(|(_, pattern)| pattern.exactness() == wanted).count()
+            self.0
+                .iter()
+                .filter(|(_, pattern)| pattern.exactness() == wanted)
+                .count()
         };
         (count(2), count(1), count(0))
     }
@@ -102,11 +107,18 @@ impl Network {
             None => (text, None),
         };
         let address = address.parse::<IpAddr>().ok()?;
-        let (width, mapped) = if address.is_ipv4() { (32, 96) } else { (128, 0) };
+        let (width, mapped) = if address.is_ipv4() {
+            (32, 96)
+        } else {
+            (128, 0)
+        };
         let length = length.unwrap_or(width);
         (length <= width).then(|| {
             let bits_kept = length + mapped;
-            Self { base: bits(address) & mask(bits_kept), bits: bits_kept }
+            Self {
+                base: bits(address) & mask(bits_kept),
+                bits: bits_kept,
+            }
         })
     }
 
@@ -132,9 +144,8 @@ mod tests {
 
     #[test]
     fn patterns_match_what_they_say() {
-        let matches = |pattern: &str, value: Option<&str>| {
-            Pattern::parse(pattern).unwrap().matches(value)
-        };
+        let matches =
+            |pattern: &str, value: Option<&str>| Pattern::parse(pattern).unwrap().matches(value);
         assert!(matches("a", Some("a")) && !matches("a", Some("ab")) && !matches("a", None));
         assert!(matches("a*", Some("ab")) && matches("a*", Some("a")) && !matches("a*", Some("b")));
         assert!(matches("*", Some("x")) && !matches("*", None) && !matches("*", Some("")));

@@ -95,7 +95,9 @@ impl Rule {
 
     fn variant(&self, id: u32) -> Option<&Variant> {
         let overrides = self.overrides.iter().map(|(_, variant)| variant);
-        std::iter::once(&self.limit).chain(overrides).find(|variant| variant.id == id)
+        std::iter::once(&self.limit)
+            .chain(overrides)
+            .find(|variant| variant.id == id)
     }
 
     /// The limit that holds for `facts`.
@@ -115,7 +117,9 @@ impl Rule {
 
     fn shape(&self, variant: &Variant, identity: &Identity, near: WallTime) -> Option<Shape> {
         let owner = self.owner(variant);
-        variant.limit.shape(near, |length| owner.phase(identity, length))
+        variant
+            .limit
+            .shape(near, |length| owner.phase(identity, length))
     }
 }
 
@@ -134,12 +138,18 @@ pub struct Hit {
 impl Hit {
     /// The limit that holds.
     pub fn limit(&self) -> &Limit {
-        self.rule.limit_of(self.variant).unwrap_or(&self.rule.limit.limit)
+        self.rule
+            .limit_of(self.variant)
+            .unwrap_or(&self.rule.limit.limit)
     }
 
     /// What a store must know, for a request at about `near` (matters for calendar windows alone).
     pub fn shape(&self, near: WallTime) -> Option<Shape> {
-        self.rule.shape(self.rule.variant(self.variant)?, self.identity.as_ref()?, near)
+        self.rule.shape(
+            self.rule.variant(self.variant)?,
+            self.identity.as_ref()?,
+            near,
+        )
     }
 
     /// The name under which regions tell each other of this counter; absent for scope `region`.

@@ -18,8 +18,11 @@ pub enum Mode {
 }
 
 impl Choice for Mode {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("enforce", Self::Enforce), ("shadow", Self::Shadow), ("off", Self::Off)];
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("enforce", Self::Enforce),
+        ("shadow", Self::Shadow),
+        ("off", Self::Off),
+    ];
 }
 
 /// What decides when the store does not.
@@ -34,8 +37,11 @@ pub enum OnStoreFailure {
 }
 
 impl Choice for OnStoreFailure {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("open", Self::Open), ("closed", Self::Closed), ("local", Self::Local)];
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("open", Self::Open),
+        ("closed", Self::Closed),
+        ("local", Self::Local),
+    ];
 }
 
 /// Who counts together.
@@ -86,8 +92,11 @@ pub enum OnPartition {
 }
 
 impl Choice for OnPartition {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("reclaim", Self::Reclaim), ("hold", Self::Hold), ("fence", Self::Fence)];
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("reclaim", Self::Reclaim),
+        ("hold", Self::Hold),
+        ("fence", Self::Fence),
+    ];
 }
 
 /// What happens when a fact of the key is missing or empty.
@@ -102,6 +111,9 @@ pub enum OnMissingKey {
 }
 
 impl Choice for OnMissingKey {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("skip", Self::Skip), ("deny", Self::Deny), ("shared", Self::Shared)];
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("skip", Self::Skip),
+        ("deny", Self::Deny),
+        ("shared", Self::Shared),
+    ];
 }

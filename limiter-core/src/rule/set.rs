@@ -75,19 +75,27 @@ impl RuleSet {
         if !refusals.is_empty() {
             return Err(RuleErrors(refusals.into_found()));
         }
-        let mut set = Self { version, ..Self::default() };
+        let mut set = Self {
+            version,
+            ..Self::default()
+        };
         for (place, rule) in rules.into_iter().enumerate() {
             let domain = set.domains.entry(rule.domain.clone()).or_default();
             let at = (rule.order, place);
             match rule.matcher.literals(ROUTE) {
                 Some(routes) => {
                     for route in routes {
-                        domain.by_route.entry(route.to_owned()).or_default().push(at);
+                        domain
+                            .by_route
+                            .entry(route.to_owned())
+                            .or_default()
+                            .push(at);
                     }
                 }
                 None => domain.any_route.push(at),
             }
-            set.ids.insert((rule.domain.clone(), rule.id.0.clone()), place);
+            set.ids
+                .insert((rule.domain.clone(), rule.id.0.clone()), place);
             set.rules.push(Arc::new(rule));
         }
         for domain in set.domains.values_mut() {
@@ -111,8 +119,12 @@ impl RuleSet {
     pub fn matching(&self, domain: &str, facts: &Facts, hits: &mut Vec<Hit>) -> Skipped {
         hits.clear();
         let mut skipped = Skipped::default();
-        let Some(domain) = self.domains.get(domain) else { return skipped };
-        let routed = facts.value(ROUTE).and_then(|route| domain.by_route.get(route));
+        let Some(domain) = self.domains.get(domain) else {
+            return skipped;
+        };
+        let routed = facts
+            .value(ROUTE)
+            .and_then(|route| domain.by_route.get(route));
         let mut exempt = None;
         for place in in_order(routed.map_or(&[], Vec::as_slice), &domain.any_route) {
             let Some(rule) = self.rules.get(place).filter(|rule| rule.mode != Mode::Off) else {
@@ -144,7 +156,9 @@ impl RuleSet {
         let (owner, identity) = parse_counter(name)?;
         let place = self.ids.get(&(owner.domain.into(), owner.rule.into()))?;
         let rule = self.rules.get(*place)?;
-        let variant = rule.variant(owner.variant).filter(|it| it.shape == owner.shape)?;
+        let variant = rule
+            .variant(owner.variant)
+            .filter(|it| it.shape == owner.shape)?;
         Some(Resolved {
             rule: rule.clone(),
             variant: variant.id,
@@ -157,7 +171,12 @@ impl RuleSet {
 /// The rule applied to the facts; none when its key's facts are missing and it is skipped for that.
 fn hit(rule: &Arc<Rule>, facts: &Facts) -> Option<Hit> {
     let variant = rule.variant_for(facts);
-    let hit = |key, identity| Hit { rule: rule.clone(), variant: variant.id, key, identity };
+    let hit = |key, identity| Hit {
+        rule: rule.clone(),
+        variant: variant.id,
+        key,
+        identity,
+    };
     if variant.limit == Limit::Unlimited {
         return Some(hit(None, None));
     }

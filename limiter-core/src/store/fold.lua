@@ -1,7 +1,7 @@
---> prelude
 -- Takes note of what others have used. ARGV[2]: a peek, packed. ARGV[3]: what is told, packed; absent when it is of
 -- another kind of counter. KEYS[2], of buckets: the ledger of totals that were charged already. ARGV[4] and on: id,
 -- total and epoch of each part. Reply: now, admitted, window, epoch.
+--> prelude
 local key, arg, told_now = KEYS[1], ARGV[2], ARGV[3]
 local value = call('GET', key)
 --> layout

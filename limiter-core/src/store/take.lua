@@ -1,6 +1,6 @@
---> prelude
 -- Checks all, then takes all. KEYS: the counters. ARGV[i + 1]: a take, packed.
 -- Reply: now, taken, then for each take nine integers; see decode_take.
+--> prelude
 local opened, passed, some = {}, true, 0
 for i = 1, #KEYS do
   local value, arg = call('GET', KEYS[i]), ARGV[i + 1]

@@ -1,6 +1,6 @@
---> prelude
 -- Gives back what was taken, as of the last change: what drained since then would not have, had it not been taken.
 -- ARGV[2]: the take, packed. ARGV[3]: its window and its epoch.
+--> prelude
 local key, arg = KEYS[1], ARGV[2]
 local value = call('GET', key)
 --> layout

@@ -28,7 +28,8 @@ impl Addresses {
             ("admin", Some(self.admin)),
             ("mesh", self.mesh),
         ];
-        all.into_iter().filter_map(|(name, address)| Some((name, address?)))
+        all.into_iter()
+            .filter_map(|(name, address)| Some((name, address?)))
     }
 
     /// One line of JSON: `{"region":"mumbai","http":"127.0.0.1:8080",...}`.

@@ -44,7 +44,12 @@ pub struct Surroundings {
 impl Surroundings {
     /// Nothing replaced.
     pub fn of_process(clock: Clock) -> Self {
-        Self { clock, mesh_socket: None, identity: None, rules: None }
+        Self {
+            clock,
+            mesh_socket: None,
+            identity: None,
+            rules: None,
+        }
     }
 }
 
@@ -63,11 +68,7 @@ impl Node {
     ///
     /// # Errors
     /// What keeps it from starting; nothing is left running then.
-    pub async fn start(
-        role: Role,
-        config: &Config,
-        around: Surroundings,
-    ) -> anyhow::Result<Self> {
+    pub async fn start(role: Role, config: &Config, around: Surroundings) -> anyhow::Result<Self> {
         refuse_split_embedded_store(role, config)?;
         let rules = match around.rules {
             Some(rules) => rules,
@@ -134,7 +135,14 @@ impl Node {
             clock: around.clock,
         };
         let servers = listeners.serve(admin, &stopping);
-        Ok(Self { addresses, pod, mesh, rules: rules_tx, stopping, servers })
+        Ok(Self {
+            addresses,
+            pod,
+            mesh,
+            rules: rules_tx,
+            stopping,
+            servers,
+        })
     }
 
     /// Where it listens.
@@ -152,7 +160,11 @@ impl Node {
         let version = self.rules.borrow().version + 1;
         match reload::rules(config.rules.as_deref(), version) {
             Ok(rules) => {
-                info!(version, rules = rules.rules().len(), "Rules were read again.");
+                info!(
+                    version,
+                    rules = rules.rules().len(),
+                    "Rules were read again."
+                );
                 if let Some(pod) = &self.pod {
                     pod.swap_rules(rules.clone());
                 }
@@ -199,8 +211,11 @@ struct Listeners {
 
 impl Listeners {
     async fn bind(role: Role, config: &Config) -> anyhow::Result<Self> {
-        let http =
-            if role.has_pod() { Some(bind_tcp(config.http, "http").await?) } else { None };
+        let http = if role.has_pod() {
+            Some(bind_tcp(config.http, "http").await?)
+        } else {
+            None
+        };
         Ok(Self {
             http,
             grpc: bind_tcp(config.grpc, "grpc").await?,
@@ -208,25 +223,21 @@ impl Listeners {
         })
     }
 
-    fn addresses(
-        &self,
-        config: &Config,
-        mesh: Option<SocketAddr>,
-    ) -> std::io::Result<Addresses> {
+    fn addresses(&self, config: &Config, mesh: Option<SocketAddr>) -> std::io::Result<Addresses> {
         Ok(Addresses {
             region: config.region.clone(),
-            http: self.http.as_ref().map(TcpListener::local_addr).transpose()?,
+            http: self
+                .http
+                .as_ref()
+                .map(TcpListener::local_addr)
+                .transpose()?,
             grpc: Some(self.grpc.local_addr()?),
             admin: self.admin.local_addr()?,
             mesh,
         })
     }
 
-    fn serve(
-        self,
-        admin: AdminState,
-        stopping: &CancellationToken,
-    ) -> JoinSet<anyhow::Result<()>> {
+    fn serve(self, admin: AdminState, stopping: &CancellationToken) -> JoinSet<anyhow::Result<()>> {
         let mut servers = JoinSet::new();
         if let (Some(listener), Some(pod)) = (self.http, admin.pod.clone()) {
             servers.spawn(serve_http(listener, http::router(pod), stopping.clone()));
@@ -235,8 +246,16 @@ impl Listeners {
             pod: admin.pod.clone(),
             mesh: admin.mesh.clone().map(|mesh| (admin.region.clone(), mesh)),
         };
-        servers.spawn(grpc::serve(self.grpc, services, stopping.clone().cancelled_owned()));
-        servers.spawn(serve_http(self.admin, admin::router(admin), stopping.clone()));
+        servers.spawn(grpc::serve(
+            self.grpc,
+            services,
+            stopping.clone().cancelled_owned(),
+        ));
+        servers.spawn(serve_http(
+            self.admin,
+            admin::router(admin),
+            stopping.clone(),
+        ));
         servers
     }
 }
@@ -248,19 +267,25 @@ fn serve_http(
 ) -> impl Future<Output = anyhow::Result<()>> + Send + 'static {
     async move {
         let served = axum::serve(listener, router);
-        Ok(served.with_graceful_shutdown(stopping.cancelled_owned()).await?)
+        Ok(served
+            .with_graceful_shutdown(stopping.cancelled_owned())
+            .await?)
     }
 }
 
 async fn bind_tcp(address: SocketAddr, knob: &str) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.with_context(|| bind_advice(address, knob))
+    TcpListener::bind(address)
+        .await
+        .with_context(|| bind_advice(address, knob))
 }
 
 fn bind_mesh(address: SocketAddr) -> anyhow::Result<MeshSocket> {
     let advice = || bind_advice(address, "mesh");
     let socket = UdpSocket::bind(address).with_context(advice)?;
     let bound = socket.local_addr().with_context(advice)?;
-    let socket = quinn::TokioRuntime.wrap_udp_socket(socket).with_context(advice)?;
+    let socket = quinn::TokioRuntime
+        .wrap_udp_socket(socket)
+        .with_context(advice)?;
     Ok((socket, bound))
 }
 
@@ -293,11 +318,22 @@ fn first_outlook(config: &Config, alone: bool) -> Outlook {
     regions.push(&config.region);
     regions.sort_unstable();
     regions.dedup();
-    let rank = regions.iter().position(|region| **region == config.region).unwrap_or(0);
+    let rank = regions
+        .iter()
+        .position(|region| **region == config.region)
+        .unwrap_or(0);
     let single = alone || regions.len() == 1;
     Outlook {
-        regions: if alone { 1 } else { u32::try_from(regions.len()).unwrap_or(u32::MAX) },
-        rank: if alone { 0 } else { u32::try_from(rank).unwrap_or(0) },
+        regions: if alone {
+            1
+        } else {
+            u32::try_from(regions.len()).unwrap_or(u32::MAX)
+        },
+        rank: if alone {
+            0
+        } else {
+            u32::try_from(rank).unwrap_or(0)
+        },
         fresh: single,
         majority: single,
         pods: 1,

@@ -14,12 +14,17 @@ use crate::mesh::MeshIdentity;
 /// # Errors
 /// The file cannot be read, or any rule in it is refused: then none of it holds.
 pub(super) fn rules(path: Option<&Path>, version: u64) -> anyhow::Result<Arc<RuleSet>> {
-    let Some(path) = path else { return Ok(Arc::default()) };
+    let Some(path) = path else {
+        return Ok(Arc::default());
+    };
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the rules file {name} (named by --rules)"))?;
     let rules = RuleSet::parse(&name, &text, version).map_err(|errors| {
-        anyhow::anyhow!("{} in the rules file:\n{errors}", count_of(errors.0.len(), "error"))
+        anyhow::anyhow!(
+            "{} in the rules file:\n{errors}",
+            count_of(errors.0.len(), "error")
+        )
     })?;
     Ok(Arc::new(rules))
 }
@@ -50,7 +55,12 @@ mod tests {
 
     #[test]
     fn a_missing_rules_file_is_named_with_its_flag() {
-        let error = rules(Some(Path::new("/nowhere/rules.yaml")), 1).unwrap_err().to_string();
-        assert!(error.contains("/nowhere/rules.yaml") && error.contains("--rules"), "{error}");
+        let error = rules(Some(Path::new("/nowhere/rules.yaml")), 1)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("/nowhere/rules.yaml") && error.contains("--rules"),
+            "{error}"
+        );
     }
 }

@@ -53,8 +53,10 @@ impl Command {
                         format!("cannot read {path}; `regiond certs new-ca DIR` makes it")
                     })
                 };
-                let authority =
-                    NewCertificate { cert_pem: read("ca.pem")?, key_pem: read("ca.key")? };
+                let authority = NewCertificate {
+                    cert_pem: read("ca.pem")?,
+                    key_pem: read("ca.key")?,
+                };
                 write(&ca, region.as_str(), &issue(&authority, &region, days)?)?;
             }
         }
@@ -64,14 +66,22 @@ impl Command {
 
 /// Writes both files, the key for its owner's eyes alone. Never over a file that is there.
 fn write(folder: &Path, name: &str, certificate: &NewCertificate) -> anyhow::Result<()> {
-    for (kind, mode, text) in
-        [("key", 0o600, &certificate.key_pem), ("pem", 0o644, &certificate.cert_pem)]
-    {
+    for (kind, mode, text) in [
+        ("key", 0o600, &certificate.key_pem),
+        ("pem", 0o644, &certificate.cert_pem),
+    ] {
         let path = folder.join(format!("{name}.{kind}"));
-        let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path);
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&path);
         let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
         written.with_context(|| {
-            format!("cannot write {}; files that exist are never overwritten", path.display())
+            format!(
+                "cannot write {}; files that exist are never overwritten",
+                path.display()
+            )
         })?;
         print_line(&format!("wrote {}", path.display()));
     }

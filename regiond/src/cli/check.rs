@@ -1,6 +1,6 @@
 //! `check`: one question from the shell.
 
-use comfy_table::{Table, };
+use comfy_table::Table;
 use comfy_table::presets;
 use crossterm::style::Stylize;
 use serde_json::{Map, Value, json};
@@ -9,14 +9,21 @@ use super::{Outcome, client};
 use crate::output::{print_line, wants_colour};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  regiond check route=\"POST /v1/payments\" api_key=k1\n  \
-                        regiond check api_key=k1 --cost 0\n\nExits 0 when allowed, 2 when denied.")]
+#[command(
+    after_help = "Examples:\n  regiond check route=\"POST /v1/payments\" api_key=k1\n  \
+                        regiond check api_key=k1 --cost 0\n\nExits 0 when allowed, 2 when denied."
+)]
 pub(super) struct Args {
     /// Facts of the request
     #[arg(value_name = "FACT=VALUE", required = true, value_parser = fact)]
     facts: Vec<(String, String)>,
     /// The HTTP port of a limiter pod
-    #[arg(long, value_name = "URL", env = "REGIOND_HTTP_URL", default_value = "http://127.0.0.1:8080")]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "REGIOND_HTTP_URL",
+        default_value = "http://127.0.0.1:8080"
+    )]
     http: String,
     /// Units wanted; 0 only looks
     #[arg(long, default_value_t = 1)]
@@ -37,8 +44,11 @@ fn fact(text: &str) -> Result<(String, String), String> {
 
 impl Args {
     pub(super) async fn run(self) -> anyhow::Result<Outcome> {
-        let facts: Map<String, Value> =
-            self.facts.into_iter().map(|(name, value)| (name, value.into())).collect();
+        let facts: Map<String, Value> = self
+            .facts
+            .into_iter()
+            .map(|(name, value)| (name, value.into()))
+            .collect();
         let question = json!({"domain": self.domain, "descriptors": facts, "cost": self.cost});
         let answer = client::ask(&self.http, "/v1/limits:check", Some(&question), "http").await?;
         if self.json {
@@ -46,7 +56,11 @@ impl Args {
         } else {
             print_line(&picture(&answer));
         }
-        Ok(if answer["allowed"] == true { Outcome::Done } else { Outcome::No })
+        Ok(if answer["allowed"] == true {
+            Outcome::Done
+        } else {
+            Outcome::No
+        })
     }
 }
 
@@ -55,12 +69,22 @@ fn picture(answer: &Value) -> String {
     for degraded in answer["degraded"].as_array().into_iter().flatten() {
         let text = |name: &str| degraded[name].as_str().unwrap_or("?");
         let (rule, mode, reason) = (text("rule"), text("mode"), text("reason"));
-        lines.push(format!("  {rule} was decided by its failure mode, {mode}: {reason}"));
+        lines.push(format!(
+            "  {rule} was decided by its failure mode, {mode}: {reason}"
+        ));
     }
-    for rule in answer["shadow"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+    for rule in answer["shadow"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+    {
         lines.push(format!("  {rule}, in shadow mode, would have denied"));
     }
-    let policies = answer["policies"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let policies = answer["policies"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     if policies.is_empty() {
         lines.push("  no rule applies".to_owned());
         return lines.join("\n");
@@ -89,10 +113,18 @@ fn picture(answer: &Value) -> String {
 fn verdict(answer: &Value) -> String {
     if answer["allowed"] == true {
         let text = "allowed";
-        return if wants_colour() { text.green().bold().to_string() } else { text.to_owned() };
+        return if wants_colour() {
+            text.green().bold().to_string()
+        } else {
+            text.to_owned()
+        };
     }
     let text = "denied";
-    let text = if wants_colour() { text.red().bold().to_string() } else { text.to_owned() };
+    let text = if wants_colour() {
+        text.red().bold().to_string()
+    } else {
+        text.to_owned()
+    };
     let rule = answer["decided_by"].as_str().unwrap_or("a hidden rule");
     match answer["retry_after_ms"].as_u64() {
         Some(millis) => format!("{text} by {rule}; try again in {millis} ms"),

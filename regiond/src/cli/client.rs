@@ -20,13 +20,19 @@ pub(super) async fn ask(
     flag: &str,
 ) -> anyhow::Result<Value> {
     let base = base.trim_end_matches('/');
-    let base = if base.contains("://") { base.to_owned() } else { format!("http://{base}") };
+    let base = if base.contains("://") {
+        base.to_owned()
+    } else {
+        format!("http://{base}")
+    };
     let url = format!("{base}{path}");
     let request = axum::http::Request::builder()
         .method(if body.is_some() { "POST" } else { "GET" })
         .uri(&url)
         .header("content-type", "application/json")
-        .body(Full::new(Bytes::from(body.map(Value::to_string).unwrap_or_default())))
+        .body(Full::new(Bytes::from(
+            body.map(Value::to_string).unwrap_or_default(),
+        )))
         .with_context(|| format!("{base:?} is no URL; write --{flag} http://host:port"))?;
     let client = Client::builder(TokioExecutor::new()).build_http();
     let exchange = async {
@@ -41,12 +47,17 @@ pub(super) async fn ask(
              Start one with `regiond up`, or name it with --{flag}"
         )
     };
-    let (status, bytes) =
-        tokio::time::timeout(PATIENCE, exchange).await.with_context(unreachable)?.with_context(unreachable)?;
+    let (status, bytes) = tokio::time::timeout(PATIENCE, exchange)
+        .await
+        .with_context(unreachable)?
+        .with_context(unreachable)?;
     let answer: Value = serde_json::from_slice(&bytes)
         .with_context(|| format!("{url} did not answer in JSON; is it regiond's {flag} port?"))?;
     if !status.is_success() {
-        let why = answer["detail"].as_str().or(answer["title"].as_str()).unwrap_or("no reason given");
+        let why = answer["detail"]
+            .as_str()
+            .or(answer["title"].as_str())
+            .unwrap_or("no reason given");
         anyhow::bail!("{url} answered {status}: {why}");
     }
     Ok(answer)

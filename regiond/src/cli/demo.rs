@@ -8,8 +8,10 @@ use super::Outcome;
 use crate::demo::{self, Cut, DemoOptions};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  regiond demo\n  regiond demo --for 20s --json\n  \
-                        regiond demo --cut singapore --at 8s --heal 14s")]
+#[command(
+    after_help = "Examples:\n  regiond demo\n  regiond demo --for 20s --json\n  \
+                        regiond demo --cut singapore --at 8s --heal 14s"
+)]
 pub(super) struct Args {
     /// End after this long; without it, ctrl-c does
     #[arg(long = "for", value_name = "SPAN", value_parser = span)]
@@ -44,8 +46,15 @@ enum SharingArg {
 impl Args {
     pub(super) async fn run(self) -> anyhow::Result<Outcome> {
         let cut = self.cut.zip(self.at);
-        let cut = cut.map(|(region, at)| Cut { region, at, heal: self.heal });
-        if let Some(heal) = cut.as_ref().and_then(|cut| cut.heal.filter(|heal| *heal <= cut.at)) {
+        let cut = cut.map(|(region, at)| Cut {
+            region,
+            at,
+            heal: self.heal,
+        });
+        if let Some(heal) = cut
+            .as_ref()
+            .and_then(|cut| cut.heal.filter(|heal| *heal <= cut.at))
+        {
             anyhow::bail!("--heal {heal} comes before the cut; name a later time");
         }
         let sharing = match self.sharing {
@@ -54,7 +63,14 @@ impl Args {
             SharingArg::Strict => Sharing::Strict,
         };
         let (duration, json, seed) = (self.length, self.json, self.seed);
-        demo::run(DemoOptions { duration, json, cut, sharing, seed }).await?;
+        demo::run(DemoOptions {
+            duration,
+            json,
+            cut,
+            sharing,
+            seed,
+        })
+        .await?;
         Ok(Outcome::Done)
     }
 }

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::time::Duration;
 
-use comfy_table::{Cell, Color, Table, };
 use comfy_table::presets;
+use comfy_table::{Cell, Color, Table};
 use crossterm::{cursor, queue, terminal};
 use serde_json::Value;
 use sync_proto::Span;
@@ -17,7 +17,12 @@ use crate::output::{print_line, wants_colour};
                         regiond lag --max 2s || echo behind\n\nExits 2 when a peer is older than --max, or down.")]
 pub(super) struct Args {
     /// The admin port of a region's mesh daemon
-    #[arg(long, value_name = "URL", env = "REGIOND_ADMIN_URL", default_value = "http://127.0.0.1:9090")]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "REGIOND_ADMIN_URL",
+        default_value = "http://127.0.0.1:9090"
+    )]
     admin: String,
     /// Print JSON
     #[arg(long)]
@@ -51,25 +56,42 @@ impl Args {
     }
 
     fn verdict(&self, answer: &Value) -> Outcome {
-        let Some(max) = self.max else { return Outcome::Done };
+        let Some(max) = self.max else {
+            return Outcome::Done;
+        };
         let behind = |peer: &Value| {
             let lag = peer["lag_ms"].as_u64().map(Span::from_millis);
             peer["state"] == "down" || lag.is_none_or(|lag| lag > max)
         };
         let peers = answer["peers"].as_array();
-        if peers.is_some_and(|peers| peers.iter().any(behind)) { Outcome::No } else { Outcome::Done }
+        if peers.is_some_and(|peers| peers.iter().any(behind)) {
+            Outcome::No
+        } else {
+            Outcome::Done
+        }
     }
 }
 
 fn table(answer: &Value) -> String {
-    let peers = answer["peers"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let peers = answer["peers"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let region = answer["region"].as_str().unwrap_or("?");
     if peers.is_empty() {
         return format!("{region} knows no other region.");
     }
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-    table.set_header([region, "state", "lag", "round trip", "clock skew", "pending keys", "bytes/s"]);
+    table.set_header([
+        region,
+        "state",
+        "lag",
+        "round trip",
+        "clock skew",
+        "pending keys",
+        "bytes/s",
+    ]);
     let text = |value: &Value, unit: &str| match value {
         Value::Null => "·".to_owned(),
         value => format!("{value}{unit}"),
@@ -84,7 +106,11 @@ fn table(answer: &Value) -> String {
         let state = Cell::new(state);
         table.add_row([
             Cell::new(peer["region"].as_str().unwrap_or("?")),
-            if wants_colour() { state.fg(colour) } else { state },
+            if wants_colour() {
+                state.fg(colour)
+            } else {
+                state
+            },
             Cell::new(text(&peer["lag_ms"], " ms")),
             Cell::new(text(&peer["rtt_ms"], " ms")),
             Cell::new(text(&peer["clock_skew_ms"], " ms")),
@@ -123,9 +149,18 @@ mod tests {
             };
             args.verdict(&json!({"peers": [peer]}))
         };
-        assert_eq!(verdict(json!({"state": "alive", "lag_ms": 412})), Outcome::Done);
-        assert_eq!(verdict(json!({"state": "alive", "lag_ms": 2001})), Outcome::No);
+        assert_eq!(
+            verdict(json!({"state": "alive", "lag_ms": 412})),
+            Outcome::Done
+        );
+        assert_eq!(
+            verdict(json!({"state": "alive", "lag_ms": 2001})),
+            Outcome::No
+        );
         assert_eq!(verdict(json!({"state": "down", "lag_ms": 1})), Outcome::No);
-        assert_eq!(verdict(json!({"state": "unheard", "lag_ms": null})), Outcome::No);
+        assert_eq!(
+            verdict(json!({"state": "unheard", "lag_ms": null})),
+            Outcome::No
+        );
     }
 }

@@ -50,7 +50,13 @@ struct Cli {
 #[derive(Debug, clap::Args)]
 struct Logging {
     /// What is logged: a level, or a filter such as regiond=debug,warn
-    #[arg(long, global = true, env = "REGIOND_LOG", default_value = "info", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        env = "REGIOND_LOG",
+        default_value = "info",
+        hide_env_values = true
+    )]
     log: String,
     /// How it is logged
     #[arg(long, global = true, value_enum, default_value_t)]
@@ -127,13 +133,18 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
 /// The demo's table and its log would write over each other, so it logs errors alone unless told otherwise.
 fn default_filter(cli: &Cli) -> String {
     let is_demo = matches!(cli.command, Command::Demo(_));
-    if is_demo && cli.logging.log == "info" { "error".to_owned() } else { cli.logging.log.clone() }
+    if is_demo && cli.logging.log == "info" {
+        "error".to_owned()
+    } else {
+        cli.logging.log.clone()
+    }
 }
 
-fn wait_for(
-    command: impl Future<Output = anyhow::Result<Outcome>>,
-) -> anyhow::Result<Outcome> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(command)
+fn wait_for(command: impl Future<Output = anyhow::Result<Outcome>>) -> anyhow::Result<Outcome> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(command)
 }
 
 #[cfg(test)]

@@ -49,7 +49,11 @@ impl clap::Args for NodeArgs {
             Arg::new(knob.name)
                 .long(knob.name)
                 .value_name(knob.form)
-                .action(if knob.repeats { ArgAction::Append } else { ArgAction::Set })
+                .action(if knob.repeats {
+                    ArgAction::Append
+                } else {
+                    ArgAction::Set
+                })
                 .help(format!("{} [env: {}]{default}", knob.doc, knob.variable()))
         };
         command.args(KNOBS.iter().map(knob)).arg(file).arg(print).after_help(

@@ -12,7 +12,9 @@ use crate::output::print_line;
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
     /// Say whether rules files are valid, and where not
-    #[command(after_help = "Examples:\n  regiond rules validate rules.yaml\n\nExits 1 when a file is not valid.")]
+    #[command(
+        after_help = "Examples:\n  regiond rules validate rules.yaml\n\nExits 1 when a file is not valid."
+    )]
     Validate {
         /// The files
         #[arg(value_name = "FILE", required = true)]
@@ -29,7 +31,8 @@ impl Command {
         let mut errors = Vec::new();
         for file in &files {
             let name = file.display().to_string();
-            let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+            let text =
+                std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
             match RuleSet::parse(&name, &text, 0) {
                 Ok(set) if !json => {
                     let count = set.rules().len();
@@ -48,7 +51,11 @@ impl Command {
                 eprintln!("{error}");
             }
         }
-        Ok(if errors.is_empty() { Outcome::Done } else { Outcome::Failed })
+        Ok(if errors.is_empty() {
+            Outcome::Done
+        } else {
+            Outcome::Failed
+        })
     }
 }
 

@@ -16,7 +16,12 @@ pub(super) struct CompletionArgs {
 
 impl CompletionArgs {
     pub(super) fn run(self) -> Outcome {
-        clap_complete::generate(self.shell, &mut Cli::command(), "regiond", &mut std::io::stdout());
+        clap_complete::generate(
+            self.shell,
+            &mut Cli::command(),
+            "regiond",
+            &mut std::io::stdout(),
+        );
         Outcome::Done
     }
 }

@@ -61,14 +61,23 @@ impl Layers {
         for knob in KNOBS {
             let name = knob.variable();
             let setting = if let Some(values) = flags.get(knob.name) {
-                Setting { values: values.clone(), origin: Origin::Flag(knob.name) }
+                Setting {
+                    values: values.clone(),
+                    origin: Origin::Flag(knob.name),
+                }
             } else if let Some(text) = variable(&name) {
-                Setting { values: split(knob, &text), origin: Origin::Variable(name) }
+                Setting {
+                    values: split(knob, &text),
+                    origin: Origin::Variable(name),
+                }
             } else if let Some(setting) = file.remove(knob.name) {
                 setting
             } else {
                 let default = Some(knob.default.to_owned()).filter(|it| !it.is_empty());
-                Setting { values: default.into_iter().collect(), origin: Origin::Default }
+                Setting {
+                    values: default.into_iter().collect(),
+                    origin: Origin::Default,
+                }
             };
             settings.insert(knob.name, setting);
         }
@@ -77,7 +86,9 @@ impl Layers {
 
     /// All, in the order of help.
     pub fn iter(&self) -> impl Iterator<Item = (&'static Knob, &Setting)> {
-        KNOBS.iter().filter_map(|knob| Some((knob, self.0.get(knob.name)?)))
+        KNOBS
+            .iter()
+            .filter_map(|knob| Some((knob, self.0.get(knob.name)?)))
     }
 
     /// The setting of a knob that the table has.
@@ -91,7 +102,11 @@ fn split(knob: &Knob, text: &str) -> Vec<String> {
     if !knob.repeats {
         return vec![text.to_owned()];
     }
-    text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+    text.split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 #[cfg(test)]
@@ -100,9 +115,18 @@ mod tests {
 
     #[test]
     fn flags_win_over_variables_over_the_file_over_defaults() {
-        let file_origin = Origin::File { file: "region.yaml".into(), line: 3 };
+        let file_origin = Origin::File {
+            file: "region.yaml".into(),
+            line: 3,
+        };
         let file = ["http", "grpc", "tick"].map(|name| {
-            (name, Setting { values: vec!["file".into()], origin: file_origin.clone() })
+            (
+                name,
+                Setting {
+                    values: vec!["file".into()],
+                    origin: file_origin.clone(),
+                },
+            )
         });
         let flags = Texts::from([("http", vec!["flag".to_owned()])]);
         let variable = |name: &str| match name {

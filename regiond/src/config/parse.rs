@@ -17,7 +17,10 @@ struct Problems(Vec<String>);
 impl Problems {
     fn add(&mut self, name: &str, setting: &Setting, message: &str) {
         let value = setting.values.join(", ");
-        self.0.push(format!("{name} {value:?} (from {}): {message}", setting.origin));
+        self.0.push(format!(
+            "{name} {value:?} (from {}): {message}",
+            setting.origin
+        ));
     }
 }
 
@@ -44,8 +47,9 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn config(&self, problems: &mut Problems) -> Option<Config> {
-        let region =
-            self.one("region", problems, |text| RegionId::from_str(text).map_err(|it| it.to_string()));
+        let region = self.one("region", problems, |text| {
+            RegionId::from_str(text).map_err(|it| it.to_string())
+        });
         let http = self.address("http", problems);
         let grpc = self.address("grpc", problems);
         let admin = self.address("admin", problems);
@@ -60,7 +64,11 @@ impl Reader<'_> {
         Some(Config {
             region: region?,
             rules: self.path("rules"),
-            redis: self.layers.setting("redis").map(|it| it.values.clone()).unwrap_or_default(),
+            redis: self
+                .layers
+                .setting("redis")
+                .map(|it| it.values.clone())
+                .unwrap_or_default(),
             http: http?,
             grpc: grpc?,
             admin: admin?,
@@ -92,13 +100,21 @@ impl Reader<'_> {
     ) -> Option<T> {
         let setting = self.layers.setting(name)?;
         let text = setting.values.first().map_or("", String::as_str);
-        read(text).map_err(|message| problems.add(name, setting, &message)).ok()
+        read(text)
+            .map_err(|message| problems.add(name, setting, &message))
+            .ok()
     }
 
     fn address(&self, name: &str, problems: &mut Problems) -> Option<SocketAddr> {
         self.one(name, problems, |text| {
-            let mut found = text.to_socket_addrs().map_err(|_| String::new()).into_iter().flatten();
-            found.next().ok_or_else(|| "an address is host:port, such as 127.0.0.1:8080".to_owned())
+            let mut found = text
+                .to_socket_addrs()
+                .map_err(|_| String::new())
+                .into_iter()
+                .flatten();
+            found
+                .next()
+                .ok_or_else(|| "an address is host:port, such as 127.0.0.1:8080".to_owned())
         })
     }
 
@@ -122,11 +138,18 @@ impl Reader<'_> {
             let (host, port) = address.rsplit_once(':')?;
             let sane = !host.is_empty() && port.parse::<u16>().is_ok();
             let region = RegionId::new(name).ok().filter(|_| sane)?;
-            Some(Peer { region, address: address.to_owned() })
+            Some(Peer {
+                region,
+                address: address.to_owned(),
+            })
         };
         let peers: Option<Vec<Peer>> = setting.values.iter().map(peer).collect();
         if peers.is_none() {
-            problems.add("peer", setting, "a peer is NAME=HOST:PORT, such as singapore=10.2.0.1:7946");
+            problems.add(
+                "peer",
+                setting,
+                "a peer is NAME=HOST:PORT, such as singapore=10.2.0.1:7946",
+            );
         }
         peers
     }
@@ -149,13 +172,21 @@ impl Reader<'_> {
 
 /// Values that are fine alone and wrong together.
 fn refuse_nonsense(config: &Config, layers: &Layers, problems: &mut Problems) {
-    let none = Setting { values: Vec::new(), origin: Origin::Default };
+    let none = Setting {
+        values: Vec::new(),
+        origin: Origin::Default,
+    };
     let setting = |name: &str| layers.setting(name).unwrap_or(&none);
     if config.peers.iter().any(|peer| peer.region == config.region) {
-        problems.add("peer", setting("peer"), "names this very region; name the others");
+        problems.add(
+            "peer",
+            setting("peer"),
+            "names this very region; name the others",
+        );
     }
     if !config.admin.ip().is_loopback() {
-        let message = "the admin port has no access control in this version, so it stays on loopback";
+        let message =
+            "the admin port has no access control in this version, so it stays on loopback";
         problems.add("admin", setting("admin"), message);
     }
     if config.tls.is_some() {
@@ -167,7 +198,11 @@ fn refuse_nonsense(config: &Config, layers: &Layers, problems: &mut Problems) {
         problems.add("mesh", setting("mesh"), advice);
     }
     let far = |peer: &Peer| {
-        let found = peer.address.to_socket_addrs().ok().and_then(|mut found| found.next());
+        let found = peer
+            .address
+            .to_socket_addrs()
+            .ok()
+            .and_then(|mut found| found.next());
         found.is_none_or(|address| !address.ip().is_loopback())
     };
     if config.peers.iter().any(far) {
@@ -185,7 +220,11 @@ mod tests {
         for (name, value) in flags {
             texts.entry(name).or_default().push((*value).to_owned());
         }
-        parse(&Layers::lay(&texts, |_| None, std::collections::BTreeMap::new()))
+        parse(&Layers::lay(
+            &texts,
+            |_| None,
+            std::collections::BTreeMap::new(),
+        ))
     }
 
     #[test]
@@ -210,7 +249,10 @@ mod tests {
             (vec![("mesh", "0.0.0.0:7946")], "certs"),
             (vec![("peer", "a=192.0.2.1:7946")], "certs"),
             (vec![("admin", "0.0.0.0:9090")], "loopback"),
-            (vec![("region", "a"), ("peer", "a=127.0.0.1:1")], "this very region"),
+            (
+                vec![("region", "a"), ("peer", "a=127.0.0.1:1")],
+                "this very region",
+            ),
         ] {
             let error = parsed(&flags).unwrap_err().to_string();
             assert!(error.contains(named), "{flags:?}: {error}");

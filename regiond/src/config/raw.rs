@@ -11,7 +11,10 @@ use super::layers::{Origin, Setting};
 ///
 /// # Errors
 /// Every unknown key and every value of the wrong form, with its line.
-pub(super) fn read(name: &str, text: &str) -> Result<BTreeMap<&'static str, Setting>, Vec<Refusal>> {
+pub(super) fn read(
+    name: &str,
+    text: &str,
+) -> Result<BTreeMap<&'static str, Setting>, Vec<Refusal>> {
     let mut refusals = Refusals::new(name);
     let mut settings = BTreeMap::new();
     let document = Document::read(text, &mut refusals);
@@ -26,7 +29,10 @@ pub(super) fn read(name: &str, text: &str) -> Result<BTreeMap<&'static str, Sett
                         continue;
                     };
                     if let Some(values) = values(knob, &field, &mut refusals) {
-                        let origin = Origin::File { file: name.to_owned(), line: field.line };
+                        let origin = Origin::File {
+                            file: name.to_owned(),
+                            line: field.line,
+                        };
                         settings.insert(knob.name, Setting { values, origin });
                     }
                 }
@@ -34,7 +40,11 @@ pub(super) fn read(name: &str, text: &str) -> Result<BTreeMap<&'static str, Sett
             None => root.refuse(&mut refusals, "a config file is a map: `region: mumbai`"),
         }
     }
-    if refusals.is_empty() { Ok(settings) } else { Err(refusals.into_found()) }
+    if refusals.is_empty() {
+        Ok(settings)
+    } else {
+        Err(refusals.into_found())
+    }
 }
 
 /// One text; for a knob that repeats a list, or a map of `NAME: ADDR`.
@@ -58,7 +68,10 @@ fn values(knob: &Knob, field: &Field<'_>, refusals: &mut Refusals) -> Option<Vec
             }
         }
     }
-    field.refuse(refusals, &format!("write {}: {}", knob.file_key(), knob.form));
+    field.refuse(
+        refusals,
+        &format!("write {}: {}", knob.file_key(), knob.form),
+    );
     None
 }
 
@@ -72,7 +85,9 @@ mod tests {
         let refusals = read("region.yaml", text).unwrap_err();
         let texts: Vec<_> = refusals.iter().map(ToString::to_string).collect();
         assert_eq!(texts.len(), 2, "{texts:?}");
-        assert!(texts[0].starts_with("region.yaml:2: ") && texts[0].contains("did you mean \"http\""));
+        assert!(
+            texts[0].starts_with("region.yaml:2: ") && texts[0].contains("did you mean \"http\"")
+        );
         assert!(texts[1].starts_with("region.yaml:3: ") && texts[1].contains("tick: SPAN"));
     }
 

@@ -20,7 +20,6 @@ use screen::Screen;
 use stage::Stage;
 use summary::Summary;
 
-
 /// What `regiond demo` was asked for.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
@@ -58,7 +57,9 @@ const SUMMARY_LENGTH: Span = Span::from_secs(20);
 /// # Errors
 /// A region that does not start or is not heard by the others within seconds, or a cut of a region that is not there.
 pub async fn run(options: DemoOptions) -> anyhow::Result<()> {
-    let length = options.duration.or_else(|| options.json.then_some(SUMMARY_LENGTH));
+    let length = options
+        .duration
+        .or_else(|| options.json.then_some(SUMMARY_LENGTH));
     let mut stage = Stage::set(&options).await?;
     let mut screen = Screen::new(&options, stage.admin_urls());
     let mut frames = tokio::time::interval(FRAME);

@@ -43,18 +43,34 @@ impl Screen {
             return Self::Silent;
         }
         if std::io::stdout().is_terminal() {
-            let picture = Picture { style: Style::of_terminal(), sharing: options.sharing, admin_urls };
+            let picture = Picture {
+                style: Style::of_terminal(),
+                sharing: options.sharing,
+                admin_urls,
+            };
             return Self::Live { picture, drawn: 0 };
         }
-        let picture = Picture { style: Style::plain(), sharing: options.sharing, admin_urls };
-        Self::Lines { windows_told: Vec::new(), happenings_told: 0, picture }
+        let picture = Picture {
+            style: Style::plain(),
+            sharing: options.sharing,
+            admin_urls,
+        };
+        Self::Lines {
+            windows_told: Vec::new(),
+            happenings_told: 0,
+            picture,
+        }
     }
 
     pub(super) fn draw(&mut self, snapshot: &Snapshot) {
         match self {
             Self::Silent => {}
             Self::Live { picture, drawn } => redraw(picture, snapshot, drawn),
-            Self::Lines { windows_told, happenings_told, .. } => {
+            Self::Lines {
+                windows_told,
+                happenings_told,
+                ..
+            } => {
                 for line in news(snapshot, windows_told, happenings_told) {
                     crate::output::print_line(&line);
                 }
@@ -104,7 +120,9 @@ fn redraw(picture: &Picture, snapshot: &Snapshot, drawn: &mut u16) {
 
 /// Columns to draw in; a pipe gets what fits most windows.
 fn terminal_width() -> usize {
-    terminal::size().map_or(100, |(columns, _)| usize::from(columns)).clamp(60, 120)
+    terminal::size()
+        .map_or(100, |(columns, _)| usize::from(columns))
+        .clamp(60, 120)
 }
 
 /// Lines about windows that ended and things that happened since the last call.
@@ -117,7 +135,11 @@ fn news(
     windows_told.resize(tally.keys.len(), None);
     let mut lines = Vec::new();
     for happening in &snapshot.happenings[*happenings_told..] {
-        lines.push(format!("{}  {}", picture::clock(happening.at), happening.text));
+        lines.push(format!(
+            "{}  {}",
+            picture::clock(happening.at),
+            happening.text
+        ));
     }
     *happenings_told = snapshot.happenings.len();
     for (key, told) in tally.keys.iter().zip(windows_told) {

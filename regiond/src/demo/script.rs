@@ -31,8 +31,18 @@ pub(super) struct Caller {
 
 /// Who asks. `acme` asks for three times its limit, 60/30/10; `solo` for twice its own, from one region alone.
 pub(super) const CALLERS: [Caller; 2] = [
-    Caller { rule: "partner", fact: "partner", key: "acme", rates: [180, 90, 30] },
-    Caller { rule: "single-site", fact: "site", key: "solo", rates: [0, 40, 0] },
+    Caller {
+        rule: "partner",
+        fact: "partner",
+        key: "acme",
+        rates: [180, 90, 30],
+    },
+    Caller {
+        rule: "single-site",
+        fact: "site",
+        key: "solo",
+        rates: [0, 40, 0],
+    },
 ];
 
 /// The rules that the three regions share.

@@ -21,9 +21,9 @@ use super::wan_socket::{WanLinks, WanSocket};
 use super::{Cut, DemoOptions};
 use crate::app::{MeshSocket, Node, Role, Surroundings};
 use crate::config::{Config, Peer};
-use crate::wire::limiter_v1::limiter_client::LimiterClient;
 use crate::mesh::{MeshIdentity, issue, new_authority};
 use crate::os::Clock;
+use crate::wire::limiter_v1::limiter_client::LimiterClient;
 
 /// How long the regions may take to hear each other before the traffic starts.
 const WARM_UP: Duration = Duration::from_secs(10);
@@ -67,11 +67,17 @@ pub(super) struct Stage {
 impl Stage {
     /// Starts the regions, waits until they hear each other, then starts the traffic.
     pub(super) async fn set(options: &DemoOptions) -> anyhow::Result<Self> {
-        let cut = options.cut.clone().map(|cut| region_index(&cut.region).map(|at| (at, cut)));
+        let cut = options
+            .cut
+            .clone()
+            .map(|cut| region_index(&cut.region).map(|at| (at, cut)));
         let cut = cut.transpose()?;
         let clock = Clock::start();
         let rules = RuleSet::parse("demo", &rules(options.sharing), 1)?;
-        let keys = CALLERS.iter().map(|caller| key_tally(&rules, caller)).collect::<Result<_, _>>()?;
+        let keys = CALLERS
+            .iter()
+            .map(|caller| key_tally(&rules, caller))
+            .collect::<Result<_, _>>()?;
         let rules = Arc::new(rules);
 
         let wans: Vec<WanLinks> = REGIONS
@@ -110,7 +116,10 @@ impl Stage {
 
     fn start_traffic(&mut self, seed: u64) -> anyhow::Result<()> {
         for (region, node) in self.nodes.iter().enumerate() {
-            let grpc = node.addresses().grpc.context("the demo's nodes serve gRPC")?;
+            let grpc = node
+                .addresses()
+                .grpc
+                .context("the demo's nodes serve gRPC")?;
             let channel = Endpoint::from_shared(format!("http://{grpc}"))?.connect_lazy();
             for (key, caller) in CALLERS.into_iter().enumerate() {
                 let source = Source {
@@ -120,7 +129,10 @@ impl Stage {
                     client: LimiterClient::new(channel.clone()),
                     tally: self.tally.clone(),
                     clock: self.clock,
-                    seed: seed.wrapping_mul(0x9E37_79B9).wrapping_add((region * 16 + key) as u64) | 1,
+                    seed: seed
+                        .wrapping_mul(0x9E37_79B9)
+                        .wrapping_add((region * 16 + key) as u64)
+                        | 1,
                 };
                 self.traffic.spawn(source.run(self.stop_traffic.clone()));
             }
@@ -135,20 +147,28 @@ impl Stage {
 
     /// Where operators would look, per region.
     pub(super) fn admin_urls(&self) -> Vec<String> {
-        self.nodes.iter().map(|node| format!("http://{}", node.addresses().admin)).collect()
+        self.nodes
+            .iter()
+            .map(|node| format!("http://{}", node.addresses().admin))
+            .collect()
     }
 
     /// Carries out what is due: the cut, its end, a sample of every link.
     pub(super) fn advance(&mut self) {
         let elapsed = self.elapsed();
         if let Some((region, cut)) = self.cut.clone() {
-            let wanted =
-                elapsed >= cut.at && cut.heal.is_none_or(|heal| elapsed < heal);
+            let wanted = elapsed >= cut.at && cut.heal.is_none_or(|heal| elapsed < heal);
             if wanted != self.cut_off.is_some() {
                 self.set_cut(region, wanted);
-                let what = if wanted { "is cut off from the others" } else { "is back" };
-                self.happenings
-                    .push(Happening { at: elapsed, text: format!("{} {what}", cut.region) });
+                let what = if wanted {
+                    "is cut off from the others"
+                } else {
+                    "is back"
+                };
+                self.happenings.push(Happening {
+                    at: elapsed,
+                    text: format!("{} {what}", cut.region),
+                });
             }
         }
         self.sample_links(false);
@@ -170,12 +190,13 @@ impl Stage {
     }
 
     fn sample_links(&self, at_start: bool) {
-        let statuses: Vec<Vec<PeerStatus>> =
-            self.nodes.iter().map(|node| peers_of(node)).collect();
+        let statuses: Vec<Vec<PeerStatus>> = self.nodes.iter().map(|node| peers_of(node)).collect();
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
         for (here, status) in statuses.into_iter().enumerate() {
             for peer in status {
-                let Ok(there) = region_index(peer.region.as_str()) else { continue };
+                let Ok(there) = region_index(peer.region.as_str()) else {
+                    continue;
+                };
                 if let Some(link) = tally.links.get_mut(&(there, here)) {
                     link.lag_now = peer.lag;
                     if let (Some(lag), false) = (peer.lag, at_start) {
@@ -195,7 +216,11 @@ impl Stage {
     /// The moment.
     pub(super) fn snapshot(&self) -> Snapshot {
         Snapshot {
-            tally: self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            tally: self
+                .tally
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
             now: self.clock.wall(),
             elapsed: self.elapsed(),
             happenings: self.happenings.clone(),
@@ -208,25 +233,39 @@ impl Stage {
         let ended = self.clock.wall();
         self.stop_traffic.cancel();
         while self.traffic.join_next().await.is_some() {}
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner).ended = Some(ended);
+        self.tally
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .ended = Some(ended);
         ended
     }
 
     /// Stops the regions.
     pub(super) async fn strike(self) {
-        let stops = self.nodes.into_iter().map(|node| node.stop(Span::from_secs(2)));
+        let stops = self
+            .nodes
+            .into_iter()
+            .map(|node| node.stop(Span::from_secs(2)));
         futures_util::future::join_all(stops).await;
     }
 }
 
 fn region_index(name: &str) -> anyhow::Result<usize> {
-    REGIONS.iter().position(|region| *region == name).with_context(|| {
-        format!("the demo has no region {name:?}; its regions are {}", REGIONS.join(", "))
-    })
+    REGIONS
+        .iter()
+        .position(|region| *region == name)
+        .with_context(|| {
+            format!(
+                "the demo has no region {name:?}; its regions are {}",
+                REGIONS.join(", ")
+            )
+        })
 }
 
 fn peers_of(node: &Node) -> Vec<PeerStatus> {
-    node.mesh().map(|mesh| mesh.status().peers.clone()).unwrap_or_default()
+    node.mesh()
+        .map(|mesh| mesh.status().peers.clone())
+        .unwrap_or_default()
 }
 
 fn bind_behind_wan(wan: &WanLinks) -> anyhow::Result<MeshSocket> {
@@ -247,15 +286,25 @@ async fn start_nodes(
     for (name, socket) in REGIONS.iter().zip(sockets) {
         let region = RegionId::new(name)?;
         let certificate = issue(&authority, &region, CERTIFICATE_DAYS)?;
-        let peers = REGIONS.iter().zip(mesh_addresses).filter(|(peer, _)| *peer != name);
+        let peers = REGIONS
+            .iter()
+            .zip(mesh_addresses)
+            .filter(|(peer, _)| *peer != name);
         let peers = peers.map(|(peer, address)| {
-            anyhow::Ok(Peer { region: RegionId::new(peer)?, address: address.to_string() })
+            anyhow::Ok(Peer {
+                region: RegionId::new(peer)?,
+                address: address.to_string(),
+            })
         });
         let config = Config::on_free_ports(region.clone(), peers.collect::<Result<_, _>>()?);
         let around = Surroundings {
             clock,
             mesh_socket: Some(socket),
-            identity: Some(MeshIdentity::from_pem(&region, &authority.cert_pem, &certificate)?),
+            identity: Some(MeshIdentity::from_pem(
+                &region,
+                &authority.cert_pem,
+                &certificate,
+            )?),
             rules: Some(rules.clone()),
         };
         let node = Node::start(Role::Up, &config, around).await;
@@ -279,16 +328,18 @@ async fn wait_until_heard(nodes: &[Node]) -> anyhow::Result<()> {
             looks.tick().await;
         }
     };
-    tokio::time::timeout(WARM_UP, heard)
-        .await
-        .context("the demo's regions did not hear each other within 10 s; is UDP on loopback blocked?")
+    tokio::time::timeout(WARM_UP, heard).await.context(
+        "the demo's regions did not hear each other within 10 s; is UDP on loopback blocked?",
+    )
 }
 
 fn key_tally(rules: &RuleSet, caller: &Caller) -> anyhow::Result<KeyTally> {
     let facts = Facts::new([(caller.fact, caller.key)])?;
     let mut hits = Vec::new();
     rules.matching("default", &facts, &mut hits);
-    let shape = hits.first().and_then(|hit: &rule::Hit| hit.shape(WallTime::default()));
+    let shape = hits
+        .first()
+        .and_then(|hit: &rule::Hit| hit.shape(WallTime::default()));
     let Some(algo::Shape::FixedWindow {
         limit,
         windows: algo::Windows::Every { length, phase },

@@ -48,9 +48,15 @@ impl Summary {
     pub(super) fn of(tally: &Tally, now: WallTime) -> Self {
         let ran = tally.ended.unwrap_or(now).since(tally.started);
         let link_name = |&(from, to): &(usize, usize)| {
-            format!("{}>{}", tally.regions[from].region, tally.regions[to].region)
+            format!(
+                "{}>{}",
+                tally.regions[from].region, tally.regions[to].region
+            )
         };
-        let lag = tally.links.iter().map(|(pair, link)| (link_name(pair), lag(link)));
+        let lag = tally
+            .links
+            .iter()
+            .map(|(pair, link)| (link_name(pair), lag(link)));
         let bytes = tally
             .links
             .iter()
@@ -58,7 +64,11 @@ impl Summary {
         Self {
             seconds: ran.as_millis().div_ceil(1_000),
             regions: tally.regions.iter().map(region).collect(),
-            keys: tally.keys.iter().map(|key| self::key(tally, key, now)).collect(),
+            keys: tally
+                .keys
+                .iter()
+                .map(|key| self::key(tally, key, now))
+                .collect(),
             lag_ms: lag.collect(),
             mesh_bytes_per_s: bytes.collect(),
         }

@@ -79,7 +79,8 @@ impl Tally {
             failed: 0,
             waits: histogram(),
         };
-        let pairs = (0..regions.len()).flat_map(|from| (0..regions.len()).map(move |to| (from, to)));
+        let pairs =
+            (0..regions.len()).flat_map(|from| (0..regions.len()).map(move |to| (from, to)));
         let link = || LinkTally {
             lag: histogram(),
             lag_now: None,
@@ -91,7 +92,10 @@ impl Tally {
             ended: None,
             regions: regions.iter().map(region).collect(),
             keys,
-            links: pairs.filter(|(from, to)| from != to).map(|pair| (pair, link())).collect(),
+            links: pairs
+                .filter(|(from, to)| from != to)
+                .map(|pair| (pair, link()))
+                .collect(),
         }
     }
 
@@ -134,7 +138,10 @@ pub(super) struct Verdict {
 
 fn histogram() -> Histogram<u64> {
     // Proof that it can't fail: the digits are a constant within 0 to 5.
-    #[expect(clippy::expect_used, reason = "3 significant digits are within the 0 to 5 allowed")]
+    #[expect(
+        clippy::expect_used,
+        reason = "3 significant digits are within the 0 to 5 allowed"
+    )]
     Histogram::new(SIGNIFICANT_DIGITS).expect("3 significant digits are allowed")
 }
 
@@ -155,7 +162,11 @@ mod tests {
     }
 
     fn verdict(allowed: bool, at_us: u64) -> Verdict {
-        Verdict { allowed, at: WallTime::from_micros(at_us), wait: Span::from_micros(100) }
+        Verdict {
+            allowed,
+            at: WallTime::from_micros(at_us),
+            wait: Span::from_micros(100),
+        }
     }
 
     #[test]
@@ -166,7 +177,10 @@ mod tests {
         }
         tally.answered(0, 0, verdict(false, 24_000_000));
         let windows: Vec<_> = tally.keys[0].windows.clone().into_iter().collect();
-        assert_eq!(windows, [(23_000_000, vec![1, 1]), (33_000_000, vec![0, 1])]);
+        assert_eq!(
+            windows,
+            [(23_000_000, vec![1, 1]), (33_000_000, vec![0, 1])]
+        );
         assert_eq!((tally.regions[0].allowed, tally.regions[0].denied), (1, 1));
     }
 
@@ -175,6 +189,9 @@ mod tests {
         let tally = tally();
         let now = WallTime::from_micros(43_000_000);
         let complete = |start| tally.is_complete(&tally.keys[0], start, now);
-        assert_eq!([13, 23, 33, 43].map(|s| complete(s * 1_000_000)), [false, true, true, false]);
+        assert_eq!(
+            [13, 23, 33, 43].map(|s| complete(s * 1_000_000)),
+            [false, true, true, false]
+        );
     }
 }

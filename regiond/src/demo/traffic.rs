@@ -12,9 +12,9 @@ use tonic::transport::Channel;
 
 use super::script::Caller;
 use super::tally::{Tally, Verdict};
+use crate::os::Clock;
 use crate::wire::limiter_v1::CheckRequest;
 use crate::wire::limiter_v1::limiter_client::LimiterClient;
-use crate::os::Clock;
 
 /// An answer later than this counts as none: no gateway would have waited.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -59,8 +59,10 @@ impl Source {
 
     fn ask(&self) -> impl Future<Output = ()> + Send + use<> {
         let facts = [(self.caller.fact.to_owned(), self.caller.key.to_owned())];
-        let question =
-            CheckRequest { descriptors: facts.into_iter().collect(), ..CheckRequest::default() };
+        let question = CheckRequest {
+            descriptors: facts.into_iter().collect(),
+            ..CheckRequest::default()
+        };
         let (mut client, tally, clock) = (self.client.clone(), self.tally.clone(), self.clock);
         let (region, key) = (self.region, self.key);
         async move {
@@ -68,12 +70,18 @@ impl Source {
             let answer = tokio::time::timeout(PATIENCE, client.check(question)).await;
             let now = clock.now();
             let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
-            let Ok(Ok(answer)) = answer else { return tally.failed(region) };
+            let Ok(Ok(answer)) = answer else {
+                return tally.failed(region);
+            };
             let allowed = answer.into_inner().allowed;
             tally.answered(
                 region,
                 key,
-                Verdict { allowed, at: now.wall, wait: now.mono.since(asked) },
+                Verdict {
+                    allowed,
+                    at: now.wall,
+                    wait: now.mono.since(asked),
+                },
             );
         }
     }

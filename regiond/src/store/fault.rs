@@ -8,6 +8,10 @@ pub(super) fn fault(error: &RedisError) -> StoreFault {
     if error.is_timeout() {
         return StoreFault::Deadline;
     }
+    // It answered, and a wrong password is for its operator to set right.
+    if error.kind() == ErrorKind::AuthenticationFailed {
+        return StoreFault::Refused;
+    }
     if error.is_io_error() || error.is_connection_dropped() || error.is_unrecoverable_error() {
         return StoreFault::Unreachable;
     }

@@ -45,20 +45,26 @@ pub(super) const BUSY_KEYS: Described = described(
     "mesh_busy_keys",
     "Keys whose counts travel, by the peer they travel to. Quiet keys are not counted",
 );
-pub(super) const SENT: Described =
-    described("mesh_sent_bytes", "Bytes of frames sent to a peer. QUIC's own bytes are not counted");
+pub(super) const SENT: Described = described(
+    "mesh_sent_bytes",
+    "Bytes of frames sent to a peer. QUIC's own bytes are not counted",
+);
 pub(super) const RECEIVED: Described = described(
     "mesh_received_bytes",
     "Bytes of frames received from a peer. QUIC's own bytes are not counted",
 );
-pub(super) const PEER_UP: Described =
-    described("mesh_peer_up", "1 while a peer is up to date, else 0. A peer never heard is 0");
+pub(super) const PEER_UP: Described = described(
+    "mesh_peer_up",
+    "1 while a peer is up to date, else 0. A peer never heard is 0",
+);
 pub(super) const FOLD_SECONDS: Described = described(
     "mesh_fold_seconds",
     "Time to bring one batch of the others' counts into this region's store",
 );
-pub(super) const FOLDED: Described =
-    described("mesh_folded_keys", "Keys folded into this region's store. Failed folds are not counted");
+pub(super) const FOLDED: Described = described(
+    "mesh_folded_keys",
+    "Keys folded into this region's store. Failed folds are not counted",
+);
 pub(super) const REFUSED: Described = described(
     "mesh_refused_frames",
     "Frames and connections of a peer that were refused, strangers together under one name",

@@ -19,10 +19,13 @@ pub enum LogFormat {
 /// # Errors
 /// `filter` is no filter, such as `info` or `regiond=debug,warn`.
 pub fn start_logging(filter: &str, format: LogFormat) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(filter)
-        .map_err(|error| anyhow::anyhow!("--log {filter:?}: {error}; write info, or regiond=debug"))?;
+    let filter = EnvFilter::try_new(filter).map_err(|error| {
+        anyhow::anyhow!("--log {filter:?}: {error}; write info, or regiond=debug")
+    })?;
     let colour = std::io::stderr().is_terminal() && crate::os::variable("NO_COLOR").is_none();
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let logs = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     // A second subscriber in one process is a test's; the first one stays.
     let _ = match format {
         LogFormat::Text => logs.with_ansi(colour).with_target(false).try_init(),

@@ -23,8 +23,9 @@ use super::labels::{Outcome, Peer, RuleOutcome, Shard, ShardFault};
 type Seconds = Gauge<f64, AtomicU64>;
 
 /// From 50 µs, a good check, to 3 s, a disaster.
-const BUCKETS: [f64; 12] =
-    [5e-5, 1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 2.5e-2, 0.25, 3.0];
+const BUCKETS: [f64; 12] = [
+    5e-5, 1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 2.5e-2, 0.25, 3.0,
+];
 
 /// Every metric of the process, with typed handles.
 #[derive(Debug)]
@@ -97,24 +98,35 @@ impl Metrics {
     }
 
     fn judged(&self, rule: &str, outcome: Outcome) {
-        self.checks.get_or_create(&RuleOutcome { rule: rule.to_owned(), outcome }).inc();
+        self.checks
+            .get_or_create(&RuleOutcome {
+                rule: rule.to_owned(),
+                outcome,
+            })
+            .inc();
     }
 
     /// A store call was answered, or failed.
     pub fn stored(&self, shard: &str, took: Span, fault: Option<StoreFault>) {
         let shard = shard.to_owned();
         match fault {
-            None => self.store_seconds.get_or_create(&Shard { shard }).observe(in_seconds(took)),
+            None => self
+                .store_seconds
+                .get_or_create(&Shard { shard })
+                .observe(in_seconds(took)),
             Some(fault) => {
                 let kind = fault.to_string();
-                self.store_errors.get_or_create(&ShardFault { shard, kind }).inc();
+                self.store_errors
+                    .get_or_create(&ShardFault { shard, kind })
+                    .inc();
             }
         }
     }
 
     /// The rules in force.
     pub fn rules_version(&self, version: u64) {
-        self.rules_version.set(i64::try_from(version).unwrap_or(i64::MAX));
+        self.rules_version
+            .set(i64::try_from(version).unwrap_or(i64::MAX));
     }
 
     /// Rules skipped for a missing key.
@@ -126,7 +138,9 @@ impl Metrics {
     pub fn mesh(&self, peers: &[PeerStatus], busy: usize) {
         let _one_at_a_time = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
         for status in peers {
-            let peer = Peer { peer: status.region.as_str().to_owned() };
+            let peer = Peer {
+                peer: status.region.as_str().to_owned(),
+            };
             if let Some(lag) = status.lag {
                 self.lag.get_or_create(&peer).set(in_seconds(lag));
             }
@@ -137,7 +151,9 @@ impl Metrics {
                 // Microseconds of any skew that matters are far below 2^53.
                 self.skew.get_or_create(&peer).set(skew_us as f64 / 1e6);
             }
-            self.busy_keys.get_or_create(&peer).set(i64::try_from(busy).unwrap_or(i64::MAX));
+            self.busy_keys
+                .get_or_create(&peer)
+                .set(i64::try_from(busy).unwrap_or(i64::MAX));
             raise(&self.sent.get_or_create(&peer), status.sent_bytes);
             raise(&self.received.get_or_create(&peer), status.received_bytes);
             let up = i64::from(status.state == PeerState::Fresh);
@@ -153,7 +169,11 @@ impl Metrics {
 
     /// A frame of a peer was refused, or a stranger was turned away.
     pub fn refused_frame(&self, peer: &str) {
-        self.refused.get_or_create(&Peer { peer: peer.to_owned() }).inc();
+        self.refused
+            .get_or_create(&Peer {
+                peer: peer.to_owned(),
+            })
+            .inc();
     }
 
     /// The worst overshoot of the last minute, in thousandths of the limit.
@@ -190,7 +210,10 @@ fn raise(counter: &Counter, total: u64) {
 }
 
 fn outcome(decision: &Decision, policy: &PolicyState) -> Outcome {
-    let degraded = decision.degraded.iter().find(|it| it.rule == policy.rule.id);
+    let degraded = decision
+        .degraded
+        .iter()
+        .find(|it| it.rule == policy.rule.id);
     match (degraded.map(|degraded| degraded.mode), policy.allowed) {
         (Some(OnStoreFailure::Open), _) => Outcome::degraded_open,
         (Some(OnStoreFailure::Closed), _) => Outcome::degraded_closed,
@@ -208,7 +231,11 @@ mod tests {
     fn the_text_has_the_names_that_dashboards_depend_on() {
         let metrics = Metrics::new();
         metrics.stored("embedded", Span::from_micros(70), None);
-        metrics.stored("embedded", Span::from_micros(70), Some(StoreFault::Deadline));
+        metrics.stored(
+            "embedded",
+            Span::from_micros(70),
+            Some(StoreFault::Deadline),
+        );
         metrics.judged("pay-burst", Outcome::degraded_local);
         metrics.rules_version(42);
         metrics.overshoot(12);
@@ -223,7 +250,10 @@ mod tests {
             "mesh_fold_seconds_count 0",
             "mesh_overshoot_ratio 0.012",
         ] {
-            assert!(text.lines().any(|known| known == line), "{line} is not in\n{text}");
+            assert!(
+                text.lines().any(|known| known == line),
+                "{line} is not in\n{text}"
+            );
         }
     }
 
@@ -254,7 +284,10 @@ mod tests {
             "mesh_busy_keys{peer=\"singapore\"} 7",
             "mesh_peer_up{peer=\"singapore\"} 1",
         ] {
-            assert!(text.lines().any(|known| known == line), "{line} is not in\n{text}");
+            assert!(
+                text.lines().any(|known| known == line),
+                "{line} is not in\n{text}"
+            );
         }
     }
 }

@@ -15,7 +15,7 @@ use regiond::wire::limiter_v1::usage_server::{Usage, UsageServer};
 use regiond::wire::limiter_v1::{ReportRequest, ReportResponse};
 use sync_proto::{RegionId, Span};
 use tokio::net::TcpListener;
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Response, Status};
@@ -63,21 +63,25 @@ impl Usage for Daemon {
 }
 
 impl Daemon {
-    async fn serve(&self, at: SocketAddr) -> (SocketAddr, AbortOnDropHandle<()>) {
+    async fn serve(&self, at: SocketAddr) -> (SocketAddr, DropGuard) {
         let bind = || TcpListener::bind(at);
         let listener = poll_until("the port is free", bind, Result::is_ok)
             .await
             .unwrap();
         let address = listener.local_addr().unwrap();
         let service = UsageServer::new(self.clone());
-        let task = tokio::spawn(async move {
+        let stop = CancellationToken::new();
+        let stopped = stop.clone().cancelled_owned();
+        tokio::spawn(async move {
             let router = Server::builder().add_service(service);
+            let incoming = TcpIncoming::from(listener);
+            // Connections end with it, as they do when a process does.
             router
-                .serve_with_incoming(TcpIncoming::from(listener))
+                .serve_with_incoming_shutdown(incoming, stopped)
                 .await
                 .unwrap();
         });
-        (address, AbortOnDropHandle::new(task))
+        (address, stop.drop_guard())
     }
 
     /// The largest total told of each counter.

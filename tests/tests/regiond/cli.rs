@@ -35,13 +35,23 @@ fn up(rules: &str) -> Regiond {
 #[test]
 fn valid_rules_pass_and_broken_ones_are_named_by_file_line_and_key() {
     let (_folder, valid) = file("rules.yaml", RULES);
-    assert_eq!(run_regiond(["rules", "validate", &valid]).status.code(), Some(0));
+    assert_eq!(
+        run_regiond(["rules", "validate", &valid]).status.code(),
+        Some(0)
+    );
 
     let (_folder, broken) = file("rules.yaml", &RULES.replace("window: 1h", "window: 90"));
     let output = run_regiond(["rules", "validate", &broken]);
     assert_eq!(output.status.code(), Some(1));
-    let text = format!("{}{}", stderr(&output), String::from_utf8_lossy(&output.stdout));
-    assert!(text.contains("rules.yaml:5") && text.contains("window"), "{text}");
+    let text = format!(
+        "{}{}",
+        stderr(&output),
+        String::from_utf8_lossy(&output.stdout)
+    );
+    assert!(
+        text.contains("rules.yaml:5") && text.contains("window"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -49,7 +59,10 @@ fn a_node_with_broken_rules_does_not_start_and_says_where_they_are_broken() {
     let (_folder, broken) = file("rules.yaml", &RULES.replace("limit: 3", "limt: 3"));
     let error = Regiond::try_start(["up", "--http", "127.0.0.1:0", "--rules", &broken]).err();
     let error = error.expect("broken rules are refused");
-    assert!(error.contains("rules.yaml:4") && error.contains("limit"), "{error}");
+    assert!(
+        error.contains("rules.yaml:4") && error.contains("limit"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -58,28 +71,48 @@ fn an_unknown_key_of_the_config_file_is_named_with_its_line() {
     let output = run_regiond(["up", "--config", &config]);
     assert_eq!(output.status.code(), Some(1));
     let text = stderr(&output);
-    assert!(text.contains("region.yaml:2") && text.contains("htpp") && text.contains("http"), "{text}");
+    assert!(
+        text.contains("region.yaml:2") && text.contains("htpp") && text.contains("http"),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_port_in_use_is_named_with_its_flag() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("bound").to_string();
-    let error = Regiond::try_start(["up", "--http", &address]).err().expect("the port is taken");
-    assert!(error.contains(&address) && error.contains("--http"), "{error}");
+    let error = Regiond::try_start(["up", "--http", &address])
+        .err()
+        .expect("the port is taken");
+    assert!(
+        error.contains(&address) && error.contains("--http"),
+        "{error}"
+    );
 }
 
 #[test]
 fn the_effective_configuration_names_the_origin_of_each_value() {
     let (_folder, config) = file("region.yaml", "region: mumbai\ntick: 2s\n");
-    let output = run_regiond(["config", "print", "--config", &config, "--http", "127.0.0.1:7000"]);
+    let output = run_regiond([
+        "config",
+        "print",
+        "--config",
+        &config,
+        "--http",
+        "127.0.0.1:7000",
+    ]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = String::from_utf8_lossy(&output.stdout);
     let line = |knob: &str| {
-        text.lines().find(|line| line.contains(knob)).unwrap_or_else(|| panic!("{knob}: {text}"))
+        text.lines()
+            .find(|line| line.contains(knob))
+            .unwrap_or_else(|| panic!("{knob}: {text}"))
     };
     assert!(line("tick").contains("region.yaml:2"), "{text}");
-    assert!(line("http").contains("7000") && line("http").contains("--http"), "{text}");
+    assert!(
+        line("http").contains("7000") && line("http").contains("--http"),
+        "{text}"
+    );
     assert!(line("grace").contains("default"), "{text}");
 }
 
@@ -101,7 +134,11 @@ async fn checks_from_the_shell_exit_with_their_verdict() {
     drop(node);
     let output = ask();
     assert_eq!(output.status.code(), Some(1), "unreachable");
-    assert!(stderr(&output).contains("regiond up"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("regiond up"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[tokio::test]
@@ -112,8 +149,14 @@ async fn lag_and_peers_of_a_region_of_one_are_empty_and_fine() {
     let output = run_regiond(["lag", "--admin", &admin, "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let lag: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!((&lag["region"], &lag["peers"]), (&json!("mumbai"), &json!([])));
-    assert_eq!(run_regiond(["peers", "--admin", &admin]).status.code(), Some(0));
+    assert_eq!(
+        (&lag["region"], &lag["peers"]),
+        (&json!("mumbai"), &json!([]))
+    );
+    assert_eq!(
+        run_regiond(["peers", "--admin", &admin]).status.code(),
+        Some(0)
+    );
 }
 
 #[tokio::test]
@@ -131,12 +174,25 @@ async fn malformed_requests_are_named_and_the_process_goes_on() {
         (r#"{"descriptor": {}}"#, "descriptor"),
     ];
     for (body, named) in table {
-        let answer = client.send("POST", &url, &json_type, body).await.expect("an answer");
+        let answer = client
+            .send("POST", &url, &json_type, body)
+            .await
+            .expect("an answer");
         assert_eq!(answer.status, 400, "{body}: {}", answer.text);
-        assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{body}");
-        assert!(answer.text.contains(named), "{body} should name {named}: {}", answer.text);
+        assert_eq!(
+            answer.header("content-type"),
+            Some("application/problem+json"),
+            "{body}"
+        );
+        assert!(
+            answer.text.contains(named),
+            "{body} should name {named}: {}",
+            answer.text
+        );
     }
-    let answer = client.post(&url, &json!({"descriptors": {"caller": "k"}})).await;
+    let answer = client
+        .post(&url, &json!({"descriptors": {"caller": "k"}}))
+        .await;
     assert_eq!(answer.expect("an answer").json()["allowed"], true);
 }
 
@@ -147,9 +203,16 @@ async fn metrics_count_checks_by_rule_and_outcome() {
     let client = HttpClient::default();
     for _ in 0..5 {
         let question = json!({"descriptors": {"caller": "k1"}});
-        client.post(&node.url("http", "/v1/limits:check"), &question).await.expect("an answer");
+        client
+            .post(&node.url("http", "/v1/limits:check"), &question)
+            .await
+            .expect("an answer");
     }
-    let text = client.read(&node.url("admin", "/metrics")).await.expect("metrics").text;
+    let text = client
+        .read(&node.url("admin", "/metrics"))
+        .await
+        .expect("metrics")
+        .text;
     for (outcome, count) in [("allowed", 3), ("denied", 2)] {
         let line = text.lines().find(|line| {
             line.starts_with("limiter_checks_total{")

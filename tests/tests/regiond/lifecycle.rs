@@ -8,8 +8,14 @@ use tests::process::Regiond;
 use tests::redis_server::RedisServer;
 use tests::wait::wait_until_equal;
 
-const FREE: [&str; 6] =
-    ["--grpc", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+const FREE: [&str; 6] = [
+    "--grpc",
+    "127.0.0.1:0",
+    "--admin",
+    "127.0.0.1:0",
+    "--http",
+    "127.0.0.1:0",
+];
 
 fn rules(limit: u64) -> String {
     format!("- {{id: r, key: caller, algorithm: fixed_window, limit: {limit}, window: 1h}}\n")
@@ -20,7 +26,10 @@ async fn sigterm_drains_and_exits_with_success() {
     let args = ["up", "--mesh", "127.0.0.1:0"];
     let mut node = Regiond::start(args.iter().chain(&FREE));
 
-    let status = node.terminate(Duration::from_secs(6)).await.expect("it ends within the grace");
+    let status = node
+        .terminate(Duration::from_secs(6))
+        .await
+        .expect("it ends within the grace");
 
     assert_eq!(status.code(), Some(0));
 }
@@ -36,8 +45,12 @@ async fn sighup_puts_new_rules_in_force_and_keeps_the_old_ones_when_the_new_are_
     let client = HttpClient::default();
     let limit = async || {
         let question = json!({"descriptors": {"caller": "k"}, "cost": 0});
-        let answer = client.post(&node.url("http", "/v1/limits:check"), &question).await;
-        answer.ok().and_then(|answer| answer.json()["policies"][0]["limit"].as_u64())
+        let answer = client
+            .post(&node.url("http", "/v1/limits:check"), &question)
+            .await;
+        answer
+            .ok()
+            .and_then(|answer| answer.json()["policies"][0]["limit"].as_u64())
     };
     assert_eq!(limit().await, Some(10));
 
@@ -66,18 +79,45 @@ async fn a_pod_starts_degraded_without_its_redis_and_recovers_when_it_comes() {
     let client = HttpClient::default();
     let ask = async || {
         let question = json!({"descriptors": {"caller": "k"}});
-        client.post(&node.url("http", "/v1/limits:check"), &question).await.map(|it| it.json())
+        client
+            .post(&node.url("http", "/v1/limits:check"), &question)
+            .await
+            .map(|it| it.json())
     };
 
     let answer = ask().await.expect("it answers without a store");
-    assert_eq!(answer["allowed"], true, "the default failure mode is open: {answer}");
+    assert_eq!(
+        answer["allowed"], true,
+        "the default failure mode is open: {answer}"
+    );
     assert_eq!(answer["degraded"][0]["rule"], "r", "{answer}");
-    let ready = client.read(&node.url("http", "/readyz")).await.expect("an answer");
-    assert_eq!(ready.status, 200, "a sick store does not make a pod unready");
+    let ready = client
+        .read(&node.url("http", "/readyz"))
+        .await
+        .expect("an answer");
+    assert_eq!(
+        ready.status, 200,
+        "a sick store does not make a pod unready"
+    );
 
-    let _redis = RedisServer::start_on(port, &[]).expect("redis-server starts").expect("the port is free");
+    let _redis = RedisServer::start_on(port, &[])
+        .expect("redis-server starts")
+        .expect("the port is free");
     let degraded = async || {
-        ask().await.map(|answer| answer.get("degraded").is_some_and(|it| it.as_array().is_some_and(|it| !it.is_empty()))).ok()
+        ask()
+            .await
+            .map(|answer| {
+                answer
+                    .get("degraded")
+                    .is_some_and(|it| it.as_array().is_some_and(|it| !it.is_empty()))
+            })
+            .ok()
     };
-    wait_until_equal("being degraded", Duration::from_secs(10), Some(false), degraded).await;
+    wait_until_equal(
+        "being degraded",
+        Duration::from_secs(10),
+        Some(false),
+        degraded,
+    )
+    .await;
 }

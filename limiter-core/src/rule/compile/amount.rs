@@ -21,19 +21,29 @@ pub(super) enum Kind {
 const KNOWN: [&str; 3] = ["token_bucket", "gcra", "fixed_window"];
 
 /// Algorithms that are not here yet.
-const LATER: [&str; 4] = ["leaky_bucket", "sliding_window", "sliding_log", "concurrency"];
+const LATER: [&str; 4] = [
+    "leaky_bucket",
+    "sliding_window",
+    "sliding_log",
+    "concurrency",
+];
 
 impl Kind {
     /// `algorithm`; a rule with a `limit` and none is a fixed window.
     pub(super) fn read(fields: &mut Fields<'_>, refusals: &mut Refusals) -> Option<Self> {
-        let Some(field) = fields.take("algorithm") else { return Some(Self::FixedWindow) };
+        let Some(field) = fields.take("algorithm") else {
+            return Some(Self::FixedWindow);
+        };
         match field.text().as_deref() {
             Some("token_bucket") => Some(Self::Bucket(BucketAlgorithm::TokenBucket)),
             Some("gcra") => Some(Self::Bucket(BucketAlgorithm::Gcra)),
             Some("fixed_window") => Some(Self::FixedWindow),
             Some(name) if LATER.contains(&name) => {
                 let known = KNOWN.join(", ");
-                field.refuse(refusals, &format!("not supported by this version, which has {known}"));
+                field.refuse(
+                    refusals,
+                    &format!("not supported by this version, which has {known}"),
+                );
                 None
             }
             _ => {
@@ -134,11 +144,19 @@ impl<'d> Amount<'d> {
             (Some(field), None) => per_second(field, refusals)?,
             (None, Some(field)) => rate(field, refusals)?,
             (Some(_), Some(field)) => {
-                refusals.add(field.line, &field.place, "says the same as `rate_per_s`; leave one out");
+                refusals.add(
+                    field.line,
+                    &field.place,
+                    "says the same as `rate_per_s`; leave one out",
+                );
                 return None;
             }
             (None, None) => {
-                refusals.add(line, place, "has no rate; write `rate_per_s: 20` or `rate: 10/60s`");
+                refusals.add(
+                    line,
+                    place,
+                    "has no rate; write `rate_per_s: 20` or `rate: 10/60s`",
+                );
                 return None;
             }
         };
@@ -149,7 +167,9 @@ impl<'d> Amount<'d> {
             None => {
                 let tokens = u128::from(advertised.tokens) * u128::from(second);
                 let a_second = tokens.div_ceil(u128::from(advertised.per.as_micros()));
-                u64::try_from(a_second).unwrap_or(LIMIT_MAX).clamp(1, LIMIT_MAX)
+                u64::try_from(a_second)
+                    .unwrap_or(LIMIT_MAX)
+                    .clamp(1, LIMIT_MAX)
             }
         };
         let rate = in_lowest_terms(advertised);
@@ -160,7 +180,12 @@ impl<'d> Amount<'d> {
             refusals.add(line, format!("{place}, burst"), message);
             return None;
         }
-        Some(Limit::Bucket { algorithm, rate, advertised, burst })
+        Some(Limit::Bucket {
+            algorithm,
+            rate,
+            advertised,
+            burst,
+        })
     }
 
     fn fixed_window(&self, place: &str, line: usize, refusals: &mut Refusals) -> Option<Limit> {
@@ -181,48 +206,66 @@ impl<'d> Amount<'d> {
             let message = "only calendar windows (1d, 1w, 1mo) have a time zone";
             refusals.add(zone.line, &zone.place, message);
         }
-        Some(Limit::FixedWindow { limit: limit?, window })
+        Some(Limit::FixedWindow {
+            limit: limit?,
+            window,
+        })
     }
 }
 
 fn amount(field: &Field<'_>, refusals: &mut Refusals) -> Option<u64> {
     let amount = field.whole().filter(|amount| *amount <= LIMIT_MAX);
     if amount.is_none() {
-        field.refuse(refusals, &format!("a whole number from 0 to {LIMIT_MAX} is wanted"));
+        field.refuse(
+            refusals,
+            &format!("a whole number from 0 to {LIMIT_MAX} is wanted"),
+        );
     }
     amount
 }
 
 fn per_second(field: &Field<'_>, refusals: &mut Refusals) -> Option<Rate> {
-    let tokens = field.whole().filter(|tokens| (1..=LIMIT_MAX).contains(tokens));
+    let tokens = field
+        .whole()
+        .filter(|tokens| (1..=LIMIT_MAX).contains(tokens));
     if tokens.is_none() {
         let wanted = "a whole number of at least 1 is wanted; for less, write `rate: 10/60s`";
         field.refuse(refusals, wanted);
     }
-    Some(Rate { tokens: tokens?, per: Span::from_secs(1) })
+    Some(Rate {
+        tokens: tokens?,
+        per: Span::from_secs(1),
+    })
 }
 
 fn rate(field: &Field<'_>, refusals: &mut Refusals) -> Option<Rate> {
     let parse = |text: &str| {
         let (tokens, per) = text.split_once('/')?;
-        let tokens = tokens.trim().parse().ok().filter(|it| (1..=LIMIT_MAX).contains(it))?;
+        let tokens = tokens
+            .trim()
+            .parse()
+            .ok()
+            .filter(|it| (1..=LIMIT_MAX).contains(it))?;
         let per = per.trim();
         let one = format!("1{per}");
-        let per = parse_span(if per.starts_with(|c: char| c.is_ascii_digit()) { per } else { &one })?;
+        let per = parse_span(if per.starts_with(|c: char| c.is_ascii_digit()) {
+            per
+        } else {
+            &one
+        })?;
         (per > Span::ZERO && per <= WINDOW_MAX).then_some(Rate { tokens, per })
     };
     let rate = field.text().as_deref().and_then(parse);
     if rate.is_none() {
-        field.refuse(refusals, "a rate is written 10/60s or 10000/1h, in whole numbers");
+        field.refuse(
+            refusals,
+            "a rate is written 10/60s or 10000/1h, in whole numbers",
+        );
     }
     rate
 }
 
-fn window(
-    field: &Field<'_>,
-    zone: Option<&Field<'_>>,
-    refusals: &mut Refusals,
-) -> Option<Window> {
+fn window(field: &Field<'_>, zone: Option<&Field<'_>>, refusals: &mut Refusals) -> Option<Window> {
     let text = field.text().unwrap_or_default();
     let unit = match text.as_str() {
         "1d" => Some(CalendarUnit::Day),
@@ -231,15 +274,21 @@ fn window(
         _ => None,
     };
     if let Some(unit) = unit {
-        let name = zone.map_or_else(|| Some("UTC".to_owned()), Field::text).unwrap_or_default();
+        let name = zone
+            .map_or_else(|| Some("UTC".to_owned()), Field::text)
+            .unwrap_or_default();
         let calendar = Calendar::new(unit, &name);
         if let (None, Some(zone)) = (&calendar, zone) {
-            zone.refuse(refusals, "a time zone is an IANA name, such as Asia/Kolkata");
+            zone.refuse(
+                refusals,
+                "a time zone is an IANA name, such as Asia/Kolkata",
+            );
         }
         return calendar.map(Window::Calendar);
     }
     let whole_seconds = |span: &Span| {
-        span.as_micros().is_multiple_of(Span::from_secs(1).as_micros())
+        span.as_micros()
+            .is_multiple_of(Span::from_secs(1).as_micros())
             && (Span::from_secs(1)..=WINDOW_MAX).contains(span)
     };
     match parse_span(&text).filter(whole_seconds) {
@@ -247,7 +296,9 @@ fn window(
         None => {
             let wanted = match field.whole() {
                 Some(number) => format!("a window needs a unit; write {number}s or {number}m"),
-                None => "a window is whole seconds with a unit: 10s, 1m30s, 1h; or 1d, 1w, 1mo".into(),
+                None => {
+                    "a window is whole seconds with a unit: 10s, 1m30s, 1h; or 1d, 1w, 1mo".into()
+                }
             };
             field.refuse(refusals, &wanted);
             None
@@ -261,5 +312,8 @@ fn in_lowest_terms(rate: Rate) -> Rate {
         (a, b) = (b, a % b);
     }
     let divisor = a.max(1);
-    Rate { tokens: rate.tokens / divisor, per: Span::from_micros(rate.per.as_micros() / divisor) }
+    Rate {
+        tokens: rate.tokens / divisor,
+        per: Span::from_micros(rate.per.as_micros() / divisor),
+    }
 }

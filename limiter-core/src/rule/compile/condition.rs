@@ -7,7 +7,10 @@ use crate::yaml::{Field, Refusals};
 pub(super) fn matcher(field: &Field<'_>, refusals: &mut Refusals) -> Matcher {
     let place = field.place.clone();
     let Some(mut fields) = field.fields(&place, refusals) else {
-        field.refuse(refusals, "conditions are a map: { route: \"GET /v1/*\", tier: growth }");
+        field.refuse(
+            refusals,
+            "conditions are a map: { route: \"GET /v1/*\", tier: growth }",
+        );
         return Matcher::default();
     };
     let conditions = fields.take_all().into_iter().filter_map(|(name, field)| {
@@ -30,10 +33,16 @@ fn pattern(field: &Field<'_>, refusals: &mut Refusals) -> Option<Pattern> {
     }
     if let Some(items) = field.items() {
         if items.is_empty() {
-            field.refuse(refusals, "an empty list matches nothing; leave the condition out");
+            field.refuse(
+                refusals,
+                "an empty list matches nothing; leave the condition out",
+            );
             return None;
         }
-        let patterns: Vec<_> = items.iter().filter_map(|item| pattern(item, refusals)).collect();
+        let patterns: Vec<_> = items
+            .iter()
+            .filter_map(|item| pattern(item, refusals))
+            .collect();
         return Some(Pattern::OneOf(patterns));
     }
     let wanted = "write a text, a list of texts, { cidr: [10.0.0.0/8] } or { not: ... }";

@@ -37,7 +37,11 @@ impl Picture {
         }
         let skipped = snapshot.happenings.len().saturating_sub(HAPPENINGS);
         for happening in &snapshot.happenings[skipped..] {
-            lines.push(format!("  {}  {}", clock(happening.at), self.style.alarm(&happening.text)));
+            lines.push(format!(
+                "  {}  {}",
+                clock(happening.at),
+                self.style.alarm(&happening.text)
+            ));
         }
         lines.push(String::new());
         let admin = self.admin_urls.first().map_or("", String::as_str);
@@ -87,13 +91,7 @@ impl Picture {
         }
     }
 
-    fn push_key(
-        &self,
-        snapshot: &Snapshot,
-        key: &KeyTally,
-        width: usize,
-        lines: &mut Vec<String>,
-    ) {
+    fn push_key(&self, snapshot: &Snapshot, key: &KeyTally, width: usize, lines: &mut Vec<String>) {
         let tally = &snapshot.tally;
         let start = key.window_of(snapshot.now);
         let none = vec![0; tally.regions.len()];
@@ -121,8 +119,15 @@ impl Picture {
             .take(PAST_WINDOWS)
             .map(|(_, by_region)| by_region.iter().sum::<u64>().to_string())
             .collect();
-        let past = if past.is_empty() { "none finished yet".to_owned() } else { past.join("  ") };
-        lines.push(format!("  {} {past}", self.style.faint("before, newest first:")));
+        let past = if past.is_empty() {
+            "none finished yet".to_owned()
+        } else {
+            past.join("  ")
+        };
+        lines.push(format!(
+            "  {} {past}",
+            self.style.faint("before, newest first:")
+        ));
     }
 
     /// The window as a bar of `cells`, filled by each region in its colour.
@@ -154,8 +159,11 @@ impl Picture {
         }
         lines.push(head);
         for (to, receiver) in tally.regions.iter().enumerate() {
-            let mut line =
-                format!("  {}", self.style.region(to, &format!("{:>24}", format!("at {}", receiver.region))));
+            let mut line = format!(
+                "  {}",
+                self.style
+                    .region(to, &format!("{:>24}", format!("at {}", receiver.region)))
+            );
             for from in 0..tally.regions.len() {
                 let lag = tally.links.get(&(from, to)).map(|link| link.lag_now);
                 line.push_str(&match lag {
@@ -169,8 +177,11 @@ impl Picture {
             }
             lines.push(line);
         }
-        let bytes: u64 =
-            tally.links.values().map(|link| bytes_per_second(link, snapshot.elapsed)).sum();
+        let bytes: u64 = tally
+            .links
+            .values()
+            .map(|link| bytes_per_second(link, snapshot.elapsed))
+            .sum();
         lines.push(self.style.faint(&format!(
             "  {:>24}  {}.{} kB/s over {} links",
             "the mesh sends",
@@ -206,7 +217,11 @@ mod tests {
     use super::*;
 
     fn picture() -> Picture {
-        Picture { style: Style::plain(), sharing: Sharing::Balanced, admin_urls: Vec::new() }
+        Picture {
+            style: Style::plain(),
+            sharing: Sharing::Balanced,
+            admin_urls: Vec::new(),
+        }
     }
 
     #[test]
