@@ -1,5 +1,11 @@
 //! Starts the `regiond` binary as its users would, and ends it with the test.
 
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a fixture that cannot be set up fails its test"
+)]
+
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;

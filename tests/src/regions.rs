@@ -1,5 +1,10 @@
 //! Three regions of real processes: each its own Redis, its own mesh daemon and its own limiter pod.
 
+#![expect(
+    clippy::expect_used,
+    reason = "a fixture that cannot be set up fails its test"
+)]
+
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -120,8 +125,8 @@ impl Regions {
 
     /// Waits until every region says that `left` units are left.
     pub async fn wait_until_all_left(&self, facts: &Value, left: u64) {
-        for region in 0..self.regions.len() {
-            let what = format!("what {} says is left", REGIONS[region]);
+        for (region, name) in REGIONS.iter().enumerate() {
+            let what = format!("what {name} says is left");
             let seen = async || self.remaining(region, facts).await;
             wait_until_equal(&what, Duration::from_secs(10), Some(left), seen).await;
         }

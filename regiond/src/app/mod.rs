@@ -52,11 +52,8 @@ pub async fn run(role: Role, config: Config) -> anyhow::Result<()> {
     if config.print_addresses {
         crate::output::print_line(&node.addresses().to_json());
     }
-    loop {
-        match signals.next().await {
-            Signal::Reload => node.reload(&config),
-            Signal::Stop => break,
-        }
+    while signals.next().await == Signal::Reload {
+        node.reload(&config);
     }
     info!(grace = %config.grace, "Stopping: no new connections, last report, last sync.");
     node.stop(config.grace).await;

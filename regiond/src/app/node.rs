@@ -1,6 +1,5 @@
 //! Starts the parts of one node and stops them in the order that loses nothing.
 
-use std::future::Future;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
@@ -80,30 +79,31 @@ impl Node {
         let store = open_store(config, around.clock)?;
         let (rules_tx, rules_rx) = watch::channel(rules.clone());
 
-        let (mesh, mesh_address) = if role.has_mesh() {
-            let (socket, address) = match around.mesh_socket {
-                Some(socket) => socket,
-                None => bind_mesh(config.mesh)?,
-            };
-            let identity = match around.identity {
-                Some(identity) => identity,
-                None => reload::identity(config)?,
-            };
-            let mesh = MeshHandle::start(MeshNode {
+        let socket = match around.mesh_socket {
+            Some(socket) => Some(socket),
+            None => role
+                .has_mesh()
+                .then(|| bind_mesh(config.mesh))
+                .transpose()?,
+        };
+        let mesh_address = socket.as_ref().map(|(_, address)| *address);
+        let mesh = match socket {
+            None => None,
+            Some((socket, advertise)) => Some(MeshHandle::start(MeshNode {
                 region: config.region.clone(),
                 socket,
-                advertise: address,
+                advertise,
                 peers: config.peers.clone(),
-                identity,
+                identity: match around.identity {
+                    Some(identity) => identity,
+                    None => reload::identity(config)?,
+                },
                 store: store.clone(),
                 rules: rules_rx,
                 tick: config.tick,
                 clock: around.clock,
                 metrics: metrics.clone(),
-            })?;
-            (Some(mesh), Some(address))
-        } else {
-            (None, None)
+            })?),
         };
 
         let pod = role.has_pod().then(|| {
@@ -260,17 +260,13 @@ impl Listeners {
     }
 }
 
-fn serve_http(
+async fn serve_http(
     listener: TcpListener,
     router: axum::Router,
     stopping: CancellationToken,
-) -> impl Future<Output = anyhow::Result<()>> + Send + 'static {
-    async move {
-        let served = axum::serve(listener, router);
-        Ok(served
-            .with_graceful_shutdown(stopping.cancelled_owned())
-            .await?)
-    }
+) -> anyhow::Result<()> {
+    http::serve(listener, router, stopping.cancelled_owned()).await;
+    Ok(())
 }
 
 async fn bind_tcp(address: SocketAddr, knob: &str) -> anyhow::Result<TcpListener> {

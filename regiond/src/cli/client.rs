@@ -56,7 +56,7 @@ pub(super) async fn ask(
     if !status.is_success() {
         let why = answer["detail"]
             .as_str()
-            .or(answer["title"].as_str())
+            .or_else(|| answer["title"].as_str())
             .unwrap_or("no reason given");
         anyhow::bail!("{url} answered {status}: {why}");
     }

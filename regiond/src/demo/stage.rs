@@ -190,7 +190,7 @@ impl Stage {
     }
 
     fn sample_links(&self, at_start: bool) {
-        let statuses: Vec<Vec<PeerStatus>> = self.nodes.iter().map(|node| peers_of(node)).collect();
+        let statuses: Vec<Vec<PeerStatus>> = self.nodes.iter().map(peers_of).collect();
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
         for (here, status) in statuses.into_iter().enumerate() {
             for peer in status {
