@@ -1,5 +1,11 @@
 //! Black-box tests of the `regiond` binary: one module per promise to its users.
 
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "what is not there fails the test"
+)]
+
 #[path = "regiond/cli.rs"]
 mod cli;
 #[path = "regiond/demo.rs"]

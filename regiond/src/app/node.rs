@@ -112,16 +112,7 @@ impl Node {
                 (None, Some(daemon)) => ReportTo::There(daemon.clone()),
                 (None, None) => ReportTo::Nobody,
             };
-            let outlook = first_outlook(config, matches!(report_to, ReportTo::Nobody));
-            let parts = PodConfig {
-                region: config.region.clone(),
-                store,
-                report_to,
-                clock: around.clock,
-                metrics: metrics.clone(),
-                tick: config.tick,
-                outlook,
-            };
+            let parts = pod_parts(config, around.clock, store, report_to, metrics.clone());
             LimiterPod::start(parts, rules)
         });
 
@@ -306,6 +297,25 @@ fn refuse_split_embedded_store(role: Role, config: &Config) -> anyhow::Result<()
         );
     }
     Ok(())
+}
+
+fn pod_parts(
+    config: &Config,
+    clock: Clock,
+    store: StoreLink,
+    report_to: ReportTo,
+    metrics: Arc<Metrics>,
+) -> PodConfig {
+    let outlook = first_outlook(config, matches!(report_to, ReportTo::Nobody));
+    PodConfig {
+        region: config.region.clone(),
+        store,
+        report_to,
+        clock,
+        metrics,
+        tick: config.tick,
+        outlook,
+    }
 }
 
 /// What the pod assumes until the mesh daemon answers: the configured regions, none of them heard.

@@ -81,9 +81,7 @@ fn an_unknown_key_of_the_config_file_is_named_with_its_line() {
 fn a_port_in_use_is_named_with_its_flag() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("bound").to_string();
-    let error = Regiond::try_start(["up", "--http", &address])
-        .err()
-        .expect("the port is taken");
+    let error = Regiond::try_start(["up", "--http", &address]).expect_err("the port is taken");
     assert!(
         error.contains(&address) && error.contains("--http"),
         "{error}"
