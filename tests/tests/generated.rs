@@ -2,6 +2,8 @@
 //!
 //! `UPDATE=1 cargo test -p tests --test generated` writes it anew.
 
+#![expect(clippy::expect_used, reason = "what is not there fails the test")]
+
 use std::path::{Path, PathBuf};
 
 use prost::Message as _;
